@@ -1,0 +1,109 @@
+"""The Hydra entry: configuration -> parts -> task -> run folder -> report."""
+
+import os
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import hydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
+from omegaconf import DictConfig, OmegaConf
+
+from ctxbench.conversation.dataset import Dataset
+from ctxbench.errors import CtxbenchError
+from ctxbench.parts import build_dataset
+from ctxbench.resources import configs_folder
+from ctxbench.runs.folder import RunFolder
+from ctxbench.runs.provenance import git_state, package_versions, sha256_of_files
+from ctxbench.tasks import TASKS, Choices
+
+_failures: list[Exception] = []
+"""What went wrong in the jobs of this process; raised through Hydra it would be printed twice."""
+
+
+def run_app(arguments: list[str]) -> int:
+    """Run one experiment, or with `-m` a sweep; returns the exit code."""
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # errors come here instead of being printed by Hydra
+    OmegaConf.register_new_resolver("run_folder", _run_folder, use_cache=True, replace=True)
+    sys.argv = ["ctxbench", *arguments]
+    hydra.main(version_base="1.3", config_path=str(configs_folder()), config_name="config")(_job)()
+    if not _failures:
+        return 0
+    if len(_failures) == 1:
+        raise _failures.pop()
+    raise CtxbenchError(f"{len(_failures)} jobs of the sweep failed; the others are reported")
+
+
+def _run_folder(resume: str | None, results: str) -> str:
+    if resume:
+        return resume
+    return str(Path(results) / "runs" / f"{datetime.now():%Y-%m-%d_%H-%M-%S}-{os.getpid()}")
+
+
+def _job(config: DictConfig) -> None:
+    """One job; in a sweep, a failed one is said and the others go on."""
+    hydra_config = HydraConfig.get()
+    sweep = hydra_config.mode == RunMode.MULTIRUN
+    try:
+        run_experiment(config, dict(hydra_config.runtime.choices), Path(hydra_config.runtime.output_dir), sweep=sweep)
+    except Exception as error:
+        if sweep:
+            print(
+                f"ctxbench: job {hydra_config.job.num} ({hydra_config.job.override_dirname}): {error}", file=sys.stderr
+            )
+        _failures.append(error)
+
+
+def run_experiment(config: DictConfig, choices: Choices, path: Path, *, sweep: bool = False) -> None:
+    """Run or resume the experiment of a configuration in the folder `path`, and report it."""
+    started = time.perf_counter()
+    if config.resume:
+        folder = RunFolder.open(Path(config.resume))
+        described = folder.description()
+        config, choices = OmegaConf.create(described["config_source"]), described["choices"]
+        dataset = build_dataset(config.dataset)
+        if _dataset_facts(dataset) != described["dataset"]:
+            raise CtxbenchError(f"{folder.path}: the dataset has changed since this run began; start a new run")
+    else:
+        dataset = build_dataset(config.dataset)
+        folder = RunFolder.create(path, _description(config, choices, dataset))
+    run, report = TASKS[config.task.name]
+    try:
+        run(config, choices, dataset, folder)
+    except KeyboardInterrupt:
+        print(f"interrupted; what was done is kept: continue with resume={folder.path}", file=sys.stderr)
+        raise
+    report(folder, quiet=sweep)
+    end = f" ({time.perf_counter() - started:.1f} s)" if sweep else ""
+    print(f"run: {folder.path}{end}", flush=True)
+
+
+def _description(config: DictConfig, choices: Choices, dataset: Dataset) -> dict[str, Any]:
+    plain = {group: name for group, name in choices.items() if not group.startswith("hydra/")}
+    return {
+        "task": config.task.name,
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "choices": plain,
+        "overrides": list(HydraConfig.get().overrides.task) if HydraConfig.initialized() else [],
+        "seed": config.seed,
+        "dataset": _dataset_facts(dataset),
+        "git": git_state(),
+        "packages": package_versions(),
+        "config": OmegaConf.to_container(config, resolve=True),
+        "config_source": OmegaConf.to_container(config, resolve=False),
+    }
+
+
+def _dataset_facts(dataset: Dataset) -> dict[str, Any]:
+    conversations = dataset.conversations
+    return {
+        "name": dataset.name,
+        "sha256": sha256_of_files(dataset.files),
+        "conversations": len(conversations),
+        "messages": sum(len(conversation.messages) for conversation in conversations),
+        "probes": sum(len(conversation.probes) for conversation in conversations),
+        "languages": sorted({conversation.language for conversation in conversations}),
+    }

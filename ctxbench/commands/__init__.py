@@ -1,0 +1,1 @@
+"""Named commands, one a file: `python -m ctxbench NAME`."""

@@ -1,0 +1,40 @@
+"""`python -m ctxbench list [GROUP]`: what can be chosen, a line each."""
+
+import argparse
+import importlib.metadata
+import re
+from pathlib import Path
+
+from ctxbench.resources import group_options, groups
+
+HELP = "list what can be chosen: strategies, summarizers, estimators, tokenizers, datasets, ..."
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("group", nargs="?", help="only this group, such as strategy or tokenizer")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the options of every group, each with the first comment of its file."""
+    for group in [arguments.group] if arguments.group else groups():
+        print(f"{group}:")
+        for name, file in group_options(group).items():
+            print(f"  {name:18} {_description(file)}")
+    return 0
+
+
+def _description(file: Path) -> str:
+    text = file.read_text("utf-8")
+    about = re.match(r"# (.*)", text)
+    package = re.search(r"^# package: (.*)$", text, re.MULTILINE)
+    missing = f" (not installed: pip install {package[1]})" if package and not _installed(package[1]) else ""
+    return (about[1] if about else "") + missing
+
+
+def _installed(package: str) -> bool:
+    try:
+        importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""The system under test: a context manager, its storages, strategies and summarizers."""

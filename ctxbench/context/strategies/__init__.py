@@ -1,0 +1,1 @@
+"""How a context is made smaller, one strategy a file."""

@@ -1,0 +1,1 @@
+"""Who writes the text that replaces old messages."""

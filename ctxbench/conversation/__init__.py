@@ -1,0 +1,1 @@
+"""Messages, conversations and probes: their form, their files, their rules."""

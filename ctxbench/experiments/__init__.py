@@ -1,0 +1,1 @@
+"""Replays conversations and turns them into scored rows."""

@@ -1,0 +1,96 @@
+"""The rows of a run, a column a field. What is written here is all that reports read.
+
+`SCHEMA_VERSION` rises when a field changes its meaning or goes.
+"""
+
+import msgspec
+
+SCHEMA_VERSION = 1
+
+
+class ContextRow(msgspec.Struct):
+    """One context that was asked for: at an assistant turn, or where probes are asked.
+
+    Tokens are the exact tokenizer's, over role, content and calls; estimates are the
+    estimator's, over the same texts. `seen` is the number of messages replayed so far.
+    """
+
+    conversation: str
+    language: str
+    budget: str
+    """As it was asked for: tokens, or a fraction of the conversation's tokens."""
+    budget_tokens: int
+    seen: int
+    tokens_full: int
+    tokens_context: int
+    estimate_full: int
+    estimate: int
+    over_budget: bool
+    """tokens_context > budget_tokens: the request would be larger than was allowed."""
+    outcome: str
+    failure: str | None
+    round: int
+    """Compressions of this session so far."""
+    kept: int
+    dropped: int
+    added: int
+    """Messages of the history that stand in the context, that do not, and messages that are new."""
+    model_calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    truncated_replies: int
+    latency_ms: float
+    """Wall time of building the context: load, estimate, compress, model calls included."""
+    validity: list[str]
+    """Provider rules that the context breaks."""
+
+
+class RetentionRow(msgspec.Struct):
+    """One probe, scored on the context at the point where it is asked."""
+
+    conversation: str
+    language: str
+    probe: str
+    category: str
+    position: float | None
+    """Where the evidence stands among the messages seen: 0 first, 1 last; None without evidence."""
+    strategy: str
+    summarizer: str
+    budget: str
+    budget_tokens: int
+    round: int
+    retained: bool | None
+    """Whether the answer is found in the context; None for probes without an answer."""
+    retained_full: bool | None
+    """The same for the whole history: the ceiling."""
+    retained_empty: bool | None
+    """The same for the system messages alone: the floor."""
+    recall: float | None
+    """Share of the evidence's wording that stands in the context."""
+    answered: bool | None
+    """Whether a reader model answers rightly; None without a reader."""
+    tokens_full: int
+    tokens_context: int
+    estimate: int
+    over_budget: bool
+    kept: int
+    dropped: int
+    added: int
+    model_calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    latency_ms: float
+    validity: list[str]
+
+
+class EstimationRow(msgspec.Struct):
+    """One text: what each tokenizer counts and each estimator estimates, in tokens."""
+
+    text: str
+    """`conversation#message`."""
+    conversation: str
+    language: str
+    kind: str
+    characters: int
+    tokens: dict[str, int]
+    estimates: dict[str, int]

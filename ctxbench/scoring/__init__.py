@@ -1,0 +1,1 @@
+"""Whether an answer survives, and how much of its evidence."""

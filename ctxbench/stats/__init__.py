@@ -1,0 +1,1 @@
+"""Means with intervals, and the summaries made of them."""

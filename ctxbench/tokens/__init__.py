@@ -1,0 +1,1 @@
+"""Estimators (cheap) and tokenizers (exact)."""

@@ -1,0 +1,1 @@
+"""Cheap token counts, one idea a file."""
