@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from ctxbench.errors import CtxbenchError
+from ctxbench.errors import CtxbenchError, unknown_name
 
 COMMANDS = ("list", "validate", "models")
 """Each is a module in `ctxbench.commands`; names of modules are spelled `list_` where Python takes the name."""
@@ -78,6 +78,9 @@ def _one_line(error: Exception) -> str | None:
     """The error as one line, when it is one that the user can mend."""
     if isinstance(error, CtxbenchError):
         return str(error)
+    if options := getattr(error, "options", None):  # Hydra's error for an unknown option of a group
+        group, _, name = str(getattr(error, "missing_cfg_file", "")).rpartition("/")
+        return str(unknown_name(group, name, list(options)))
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror or error}"

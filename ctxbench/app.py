@@ -40,7 +40,7 @@ def run_app(arguments: list[str]) -> int:
 def _run_folder(resume: str | None, results: str) -> str:
     if resume:
         return resume
-    return str(Path(results) / "runs" / f"{datetime.now():%Y-%m-%d_%H-%M-%S}-{os.getpid()}")
+    return str(Path(results) / "runs" / f"{datetime.now():%Y-%m-%d_%H-%M-%S-%f}"[:-3])
 
 
 def _job(config: DictConfig) -> None:
@@ -48,7 +48,7 @@ def _job(config: DictConfig) -> None:
     hydra_config = HydraConfig.get()
     sweep = hydra_config.mode == RunMode.MULTIRUN
     try:
-        run_experiment(config, dict(hydra_config.runtime.choices), Path(hydra_config.runtime.output_dir), sweep=sweep)
+        run_experiment(config, dict(hydra_config.runtime.choices), _shown(hydra_config.runtime.output_dir), sweep=sweep)
     except Exception as error:
         if sweep:
             print(
@@ -57,9 +57,17 @@ def _job(config: DictConfig) -> None:
         _failures.append(error)
 
 
+def _shown(folder: str) -> Path:
+    """The folder as the user would type it: relative where it is below the working folder."""
+    path, here = Path(folder), Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
 def run_experiment(config: DictConfig, choices: Choices, path: Path, *, sweep: bool = False) -> None:
     """Run or resume the experiment of a configuration in the folder `path`, and report it."""
     started = time.perf_counter()
+    if missing := OmegaConf.missing_keys(config):
+        raise CtxbenchError(f"no value for {', '.join(sorted(missing))}; give one as NAME=VALUE")
     if config.resume:
         folder = RunFolder.open(Path(config.resume))
         described = folder.description()
@@ -76,6 +84,10 @@ def run_experiment(config: DictConfig, choices: Choices, path: Path, *, sweep: b
     except KeyboardInterrupt:
         print(f"interrupted; what was done is kept: continue with resume={folder.path}", file=sys.stderr)
         raise
+    except CtxbenchError as error:
+        if not folder.rows("done"):
+            raise
+        raise CtxbenchError(f"{error}; what was done is kept: continue with resume={folder.path}") from error
     report(folder, quiet=sweep)
     end = f" ({time.perf_counter() - started:.1f} s)" if sweep else ""
     print(f"run: {folder.path}{end}", flush=True)

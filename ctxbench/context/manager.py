@@ -89,7 +89,7 @@ class ContextManager:
         self._on_failure, self._fallback = on_failure, fallback
         self._retrying = tenacity.Retrying(
             stop=tenacity.stop_after_attempt(1 + check_count("retries", retries)),
-            wait=tenacity.wait_exponential_jitter(initial=backoff_s, max=30.0),
+            wait=tenacity.wait_exponential(backoff_s, max=30.0) + tenacity.wait_random(0, backoff_s),
             retry=tenacity.retry_if_exception(_worth_retrying),
             reraise=True,
         )

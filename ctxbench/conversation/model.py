@@ -12,6 +12,8 @@ import msgspec
 
 Json = dict[str, Any]
 
+SYSTEM_ROLES = ("system", "developer")
+
 
 class FunctionCall(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a tool call asks for: `arguments` is JSON, as text, as the model wrote it."""
@@ -47,7 +49,7 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def is_system(self) -> bool:
         """Whether the message instructs the model (`developer` is the newer name of `system`)."""
-        return self.role in ("system", "developer")
+        return self.role in SYSTEM_ROLES
 
 
 class Probe(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -12,7 +12,11 @@ Purpose = Literal["summary", "reader", "judge"]
 
 
 class ModelError(CtxbenchError):
-    """A model could not be reached, refused the request, or answered something unusable."""
+    """One request failed, after the model's own retries; the next one may succeed."""
+
+
+class ModelUnavailable(CtxbenchError):
+    """No request can succeed until the user mends something: key, endpoint, package, file."""
 
 
 class Reply(msgspec.Struct, frozen=True):
@@ -38,6 +42,6 @@ class ChatModel(Protocol):
         """The model's answer; None when it gave none.
 
         Raises:
-            ModelError: after the model's own retries.
+            ModelError: this request failed. ModelUnavailable: every request would.
         """
         ...

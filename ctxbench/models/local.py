@@ -12,7 +12,7 @@ from threading import Lock
 from typing import Any
 
 from ctxbench.conversation.model import Message
-from ctxbench.models.base import ModelError, Purpose, Reply
+from ctxbench.models.base import ModelUnavailable, Purpose, Reply
 from ctxbench.models.openai import OpenAIChat
 from ctxbench.models.weights import weights_path
 
@@ -68,7 +68,7 @@ def _server(path: Path, context_tokens: int, threads: int | None) -> Any:
     try:
         import xllamacpp
     except ImportError:
-        raise ModelError("llm=local needs xllamacpp: pip install 'ctxbench[local]'") from None
+        raise ModelUnavailable("llm=local needs xllamacpp: pip install 'ctxbench[local]'") from None
     parameters = xllamacpp.CommonParams()
     parameters.model.path = str(path)
     parameters.hostnames, parameters.port, parameters.ui = ["127.0.0.1"], 0, False
@@ -78,4 +78,4 @@ def _server(path: Path, context_tokens: int, threads: int | None) -> Any:
     try:
         return xllamacpp.Server(parameters)
     except Exception as error:  # its errors have no common class
-        raise ModelError(f"llm=local: llama.cpp cannot load {path}: {error}") from None
+        raise ModelUnavailable(f"llm=local: llama.cpp cannot load {path}: {error}") from None

@@ -11,7 +11,7 @@ from threading import BoundedSemaphore, Lock
 from typing import TYPE_CHECKING, Any
 
 from ctxbench.conversation.model import Message, message_to_dict
-from ctxbench.models.base import ModelError, Purpose, Reply
+from ctxbench.models.base import ModelError, ModelUnavailable, Purpose, Reply
 from ctxbench.models.usage import note_usage
 
 if TYPE_CHECKING:
@@ -64,7 +64,8 @@ class OpenAIChat:
             try:
                 answer = client.chat.completions.create(**request)
             except openai.OpenAIError as error:
-                raise ModelError(f"model {self.name} at {client.base_url}: {_reason(error)}") from None
+                kind = ModelUnavailable if _is_final(error) else ModelError
+                raise kind(f"model {self.name} at {client.base_url}: {_reason(error)}") from None
             seconds = time.perf_counter() - started
         reply = _reply(answer)
         note_usage(purpose, reply, seconds)
@@ -88,7 +89,7 @@ class OpenAIChat:
             return "none"  # the SDK demands one; endpoints without keys ignore it
         key = os.environ.get(self._api_key_env)
         if not key:
-            raise ModelError(f"model {self.name}: no key; set the environment variable {self._api_key_env}")
+            raise ModelUnavailable(f"model {self.name}: no key; set the environment variable {self._api_key_env}")
         return key
 
 
@@ -103,6 +104,16 @@ def _reply(answer: Any) -> Reply | None:
         usage.prompt_tokens if usage else 0,
         usage.completion_tokens if usage else 0,
     )
+
+
+def _is_final(error: Exception) -> bool:
+    """Whether the same would happen to every request: nobody answers, the key or the model is wrong."""
+    import openai
+
+    if isinstance(error, openai.APITimeoutError):
+        return False
+    final = (openai.APIConnectionError, openai.AuthenticationError, openai.PermissionDeniedError, openai.NotFoundError)
+    return isinstance(error, final)
 
 
 def _reason(error: Exception) -> str:

@@ -17,7 +17,7 @@ import msgspec
 from ctxbench.conversation.model import Message, message_to_dict
 from ctxbench.errors import CtxbenchError
 from ctxbench.files import append_lines
-from ctxbench.models.base import ChatModel, ModelError, Purpose, Reply
+from ctxbench.models.base import ChatModel, ModelUnavailable, Purpose, Reply
 from ctxbench.models.usage import note_usage
 
 Mode = Literal["record", "replay", "auto"]
@@ -56,7 +56,7 @@ class RecordedChat:
                 note_usage(purpose, replies[key], time.perf_counter() - started)
                 return replies[key]
             if self._mode == "replay":
-                raise ModelError(f"{self._path}: no recording of this {purpose} request; run with llm.mode=auto")
+                raise ModelUnavailable(f"{self._path}: no recording of this {purpose} request; run with llm.mode=auto")
         reply = self._inner.complete(messages, purpose=purpose, temperature=temperature, max_tokens=max_tokens)
         self._append(key, purpose, request, reply)
         return reply
@@ -72,8 +72,8 @@ class RecordedChat:
                     stream.seek(self._read_bytes)
                     for line in stream:
                         if line.endswith(b"\n"):  # else it is being written
-                            self._read_bytes += len(line)
                             key, reply = self._parse(line)
+                            self._read_bytes += len(line)
                             self._replies.setdefault(key, reply)
             return self._replies
 

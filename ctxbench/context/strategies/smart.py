@@ -11,7 +11,7 @@ from ctxbench.context.strategies.base import EstimatorStrategy
 from ctxbench.context.summarizers.base import Summarizer, transcript
 from ctxbench.context.window import check_count, recent_start, split_system
 from ctxbench.conversation.model import Message
-from ctxbench.errors import CtxbenchError
+from ctxbench.models.base import ModelError
 from ctxbench.tokens.estimators.base import Estimator
 
 LEAST_SHARE = 8
@@ -67,7 +67,7 @@ class SmartSummary(EstimatorStrategy):
     def _summarize(self, old: Sequence[Message], max_tokens: int) -> str:
         try:
             text = self.summarizer.summarize(old, max_tokens)
-        except CtxbenchError as error:
+        except ModelError as error:
             raise CompressionFailed("error", str(error)) from error
         if not text or not text.strip():
             raise CompressionFailed("empty", f"the summarizer wrote nothing for {len(old)} messages")

@@ -13,7 +13,7 @@ class Summarizer(Protocol):
         """A text of at most `max_tokens` tokens; None or blank when it has none to give.
 
         Raises:
-            CtxbenchError: the model behind it failed.
+            ModelError: the model behind it failed.
             CompressionFailed: what it wrote cannot be used, and why.
         """
         ...

