@@ -59,5 +59,5 @@ def test_a_valid_conversation_stays_valid_and_no_more_is_kept_than_needed(messag
     start = recent_start(messages, n, pair_tools=True)
     assert broken_rules(messages[start:]) == []
     assert start <= max(0, len(messages) - n)
-    later = [cut for cut in range(start + 1, max(0, len(messages) - n) + 1)]
+    later = range(start + 1, max(0, len(messages) - n) + 1)
     assert all(broken_rules(messages[cut:]) for cut in later)

@@ -51,7 +51,7 @@ def test_absent_content_and_null_calls_are_the_same_as_null_content_and_no_calls
 
 
 def test_text_of_parts_leaves_images_out() -> None:
-    parts = [
+    parts: list[dict[str, object]] = [
         {"type": "text", "text": "a"},
         {"type": "image_url", "image_url": {"url": "data:..."}},
         {"type": "text", "text": "b"},

@@ -58,7 +58,7 @@ def test_the_estimation_table_shows_bias_and_error() -> None:
     "rows", [CONTEXTS, pd.concat([CONTEXTS.assign(language=f"l{i}", conversation=f"c{i}") for i in range(8)])]
 )
 def test_plots_are_written_as_png_and_svg(tmp_path: Path, rows: pd.DataFrame) -> None:
-    samples = SAMPLES.assign(position=[0.0, 0.5, 1.0, None])
+    samples = SAMPLES.assign(position=[0.0, 0.5, 1.0, float("nan")])
     contexts = rows.assign(seen=range(len(rows)), budget_tokens=25)
     totals = retention.summarise(SAMPLES, CONTEXTS, None)
     paths = plot_retained_by_tokens(

@@ -3,6 +3,7 @@
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -80,7 +81,8 @@ def test_a_folder_with_a_tokenizer_json_loads_through_transformers(tmp_path: Pat
 
     backend = Backend(WordLevel({"[UNK]": 0, "a": 1, "b": 2}, unk_token="[UNK]"))
     backend.pre_tokenizer = Whitespace()
-    PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="[UNK]").save_pretrained(tmp_path)
+    fast: Any = PreTrainedTokenizerFast
+    fast(tokenizer_object=backend, unk_token="[UNK]").save_pretrained(tmp_path)
     tokenizer = vocab.hugging_face(f"hf:{tmp_path}")
     assert tokenizer.name == f"hf:{tmp_path}"
     assert tokenizer.count_batch(["a b c", "", "[UNK]"]) == [3, 0, 3]  # the spelling is [ UNK ], three words
