@@ -24,7 +24,7 @@ class RedisStorage:
             raise CtxbenchError(f"storage redis: ttl_s is {ttl_s}; give seconds above 0, or null for no limit")
         self._url, self._ttl_s, self._prefix = url, ttl_s, prefix
         with self._errors():
-            self._redis = redis.Redis.from_url(url, socket_connect_timeout=5)
+            self._redis: Any = redis.Redis.from_url(url, socket_connect_timeout=5)
             self._redis.ping()
 
     def load(self, session_id: str) -> list[Message]:
@@ -63,7 +63,7 @@ class RedisStorage:
             while True:
                 try:
                     batch.watch(key)
-                    head: Any = batch.lrange(key, 0, len(old) - 1) if old else []
+                    head = batch.lrange(key, 0, len(old) - 1) if old else []
                     if [unpack(data) for data in head] != list(old):
                         return False
                     batch.multi()
