@@ -29,13 +29,16 @@ def write_atomic(path: Path) -> Iterator[IO[bytes]]:
 
 def append_lines(path: Path, lines: bytes) -> None:
     """Append whole lines in one write, so that two writers never mix within a line."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
     try:
-        view = memoryview(lines)
-        while view:
-            view = view[os.write(handle, view) :]
-    finally:
-        os.close(handle)
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+        try:
+            view = memoryview(lines)
+            while view:
+                view = view[os.write(handle, view) :]
+        finally:
+            os.close(handle)
+    except OSError as error:  # a failed write does not know its file's name
+        raise CtxbenchError(f"{path}: {error.strerror}") from None
 
 
 def _umask() -> int:

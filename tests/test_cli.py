@@ -15,6 +15,8 @@ import pytest
 from ctxbench.__main__ import main
 from ctxbench.conversation.jsonl import write_conversations
 from ctxbench.conversation.model import Conversation
+from ctxbench.errors import CtxbenchError
+from ctxbench.files import append_lines
 from tests.conftest import ROOT, chat
 
 Run = Callable[..., tuple[int, str, str]]
@@ -231,6 +233,19 @@ def test_other_storages_give_the_same_samples(run: Run, redis_url: str, storage:
         folder = folder_of(run(*settings, *choice)[1])
         samples.append(re.sub(r'"latency_ms":[0-9.e-]+', "", (folder / "samples.jsonl").read_text()))
     assert samples[0] == samples[1]
+
+
+def test_workers_give_the_same_samples(run: Run) -> None:
+    texts = []
+    for workers in (1, 3):
+        folder = folder_of(run("dataset.limit=4", f"workers={workers}", "budget=[0.2,0.4]")[1])
+        texts.append(re.sub(r'"latency_ms":[0-9.e-]+', "", (folder / "samples.jsonl").read_text()))
+    assert texts[0] == texts[1]
+
+
+def test_a_full_disk_is_one_line() -> None:
+    with pytest.raises(CtxbenchError, match="/dev/full: No space left on device"):
+        append_lines(Path("/dev/full"), b"{}\n")
 
 
 def start(tmp_path: Path, *arguments: str) -> "subprocess.Popen[str]":

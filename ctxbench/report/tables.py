@@ -12,7 +12,7 @@ from ctxbench.stats.estimation import EstimationSummary
 from ctxbench.stats.intervals import Mean
 from ctxbench.stats.retention import RetentionSummary
 
-WIDTH = 118
+WIDTH = 160
 """Columns to assume where the output is no terminal."""
 
 
