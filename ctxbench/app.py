@@ -13,11 +13,12 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from ctxbench.conversation.dataset import Dataset
+from ctxbench.conversation.model import conversation_to_dict
 from ctxbench.errors import CtxbenchError
 from ctxbench.parts import build_dataset
 from ctxbench.resources import configs_folder
 from ctxbench.runs.folder import RunFolder
-from ctxbench.runs.provenance import git_state, package_versions, sha256_of_files
+from ctxbench.runs.provenance import git_state, package_versions, sha256_of
 from ctxbench.tasks import TASKS, Choices
 
 _failures: list[Exception] = []
@@ -113,7 +114,7 @@ def _dataset_facts(dataset: Dataset) -> dict[str, Any]:
     conversations = dataset.conversations
     return {
         "name": dataset.name,
-        "sha256": sha256_of_files(dataset.files),
+        "sha256": sha256_of(map(conversation_to_dict, conversations)),
         "conversations": len(conversations),
         "messages": sum(len(conversation.messages) for conversation in conversations),
         "probes": sum(len(conversation.probes) for conversation in conversations),

@@ -1,11 +1,14 @@
-"""Files that are whole or absent, and lines that are whole or absent."""
+"""Files that are whole or absent, lines that are whole or absent, and where caches are."""
 
+import codecs
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
+
+import msgspec
 
 from ctxbench.errors import CtxbenchError
 
@@ -39,6 +42,32 @@ def append_lines(path: Path, lines: bytes) -> None:
             os.close(handle)
     except OSError as error:  # a failed write does not know its file's name
         raise CtxbenchError(f"{path}: {error.strerror}") from None
+
+
+@contextmanager
+def open_lines(path: Path) -> Iterator[IO[bytes]]:
+    """Open a text file for its lines as bytes, without a byte-order mark; says when it is UTF-16."""
+    if not path.is_file():
+        raise CtxbenchError(f"{path}: no such file")
+    with path.open("rb") as stream:
+        start = stream.read(3)
+        if start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+            raise CtxbenchError(f"{path}: the file is UTF-16; convert it to UTF-8")
+        stream.seek(3 if start == codecs.BOM_UTF8 else 0)
+        yield stream
+
+
+def decode_json(data: bytes, place: str) -> Any:
+    """A JSON value from UTF-8 bytes; the error says where and what, on one line."""
+    try:
+        return msgspec.json.decode(data)
+    except msgspec.DecodeError as error:
+        try:
+            data.decode()
+        except UnicodeDecodeError as fault:
+            raise CtxbenchError(f"{place}: not UTF-8 at byte {fault.start}; convert the file to UTF-8") from None
+        end = "; the end of the file or line is missing" if "truncated" in str(error) else ""
+        raise CtxbenchError(f"{place}: {error}{end}") from None
 
 
 def _umask() -> int:

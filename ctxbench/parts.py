@@ -5,14 +5,16 @@ from functools import lru_cache
 from typing import Any
 
 import hydra
+import msgspec
 from hydra.errors import InstantiationException
 from omegaconf import DictConfig, OmegaConf
 
 from ctxbench.context.manager import ContextManager
-from ctxbench.conversation.dataset import Dataset, load_dataset
+from ctxbench.conversation.dataset import Dataset
 from ctxbench.conversation.model import Conversation
 from ctxbench.errors import CtxbenchError, unknown_name
 from ctxbench.resources import group_options
+from ctxbench.scoring.soundness import mark_verbatim
 from ctxbench.tokens.tokenizers import Tokenizer
 
 
@@ -53,9 +55,10 @@ def _tokenizer(config: str) -> Tokenizer:
 
 def build_dataset(config: DictConfig) -> Dataset:
     """The conversations that the configuration chooses."""
-    settings = OmegaConf.to_container(config, resolve=True)
-    assert isinstance(settings, dict)
-    return load_dataset(**{str(key): value for key, value in settings.items()})
+    dataset: Dataset = build(config)
+    if not dataset.imported:
+        return dataset
+    return msgspec.structs.replace(dataset, conversations=[mark_verbatim(one) for one in dataset.conversations])
 
 
 def manager_factory(config: DictConfig) -> Callable[[Conversation, int], ContextManager]:

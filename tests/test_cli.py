@@ -18,6 +18,7 @@ from ctxbench.conversation.model import Conversation
 from ctxbench.errors import CtxbenchError
 from ctxbench.files import append_lines
 from tests.conftest import ROOT, chat
+from tests.conversation.test_importers import LOCOMO
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -140,7 +141,7 @@ def test_a_failing_job_does_not_stop_the_sweep(run: Run) -> None:
         (["strategy=clever"], "unknown strategy 'clever'; known: none, sliding, smart"),
         (["tokenizer=gpt9"], "unknown tokenizer 'gpt9'; known: cl100k_base"),
         (["estimator=guess"], "unknown estimator 'guess'; known: bytes4, chars4"),
-        (["dataset=nothing"], "unknown dataset 'nothing'; known: core"),
+        (["dataset=nothing"], "unknown dataset 'nothing'; known: bfcl, core"),
         (["dataset.path=nowhere.jsonl"], "no such file or folder, and no bundled dataset"),
         (["budgt=3"], "budgt"),
         (["budget=-1"], "budget is -1"),
@@ -152,7 +153,7 @@ def test_a_failing_job_does_not_stop_the_sweep(run: Run) -> None:
         (["task=estimation", "task.estimators=[what]"], "unknown estimator 'what'; known: bytes4, chars4"),
         (["task=estimation", "task.tokenizers=[what]"], "unknown tokenizer 'what'"),
         (["resume=nowhere"], "is not a run"),
-        (["frobnicate"], "unknown command 'frobnicate'; known: list, validate, models"),
+        (["frobnicate"], "unknown command 'frobnicate'; known: list, import, validate, models"),
         (["list", "colours"], "unknown group 'colours'; known: .*strategy"),
         (["validate", "missing.jsonl"], "no such file or folder"),
         (["tokenizer=hf"], "no value for tokenizer.name"),
@@ -215,7 +216,61 @@ def test_validate(run: Run, small: Conversation, tmp_path: Path) -> None:
     write_conversations(tmp_path / "twice.jsonl", [small, small])
     code, out, _ = run("validate", "twice.jsonl")
     assert code == 1
-    assert "twice.jsonl:2: small: id 'small' stands already at twice.jsonl:1" in out
+    assert "twice.jsonl:2: small: id stands already at twice.jsonl:1" in out
+
+
+def test_validate_counts_the_faults_of_public_formats(run: Run, tmp_path: Path) -> None:
+    turns = [{"role": "user", "content": "hi"}, {"role": "user", "content": "hi"}]
+    (tmp_path / "x.jsonl").write_text(json.dumps({"id": "a", "messages": turns}) + "\n")
+    code, out, _ = run("validate", "--format", "openai", "x.jsonl")
+    assert (code, out) == (0, "1 language_tag\n1 duplicate_turn\n1 conversations, 0 probes, 2 faults\n")
+    code, out, _ = run("validate", "--format", "openai", "--language", "en", "--strict", "x.jsonl")
+    assert code == 1
+    assert "x.jsonl: a: message 1: the same as the one before" in out
+
+
+def test_validate_tells_every_broken_line(run: Run, small: Conversation, tmp_path: Path) -> None:
+    write_conversations(tmp_path / "x.jsonl", [small])
+    good = (tmp_path / "x.jsonl").read_text()
+    (tmp_path / "x.jsonl").write_text(good + "{broken\n\n" + '{"id": 5}\n')
+    code, out, _ = run("validate", "x.jsonl")
+    assert code == 1
+    assert [line.split(": ")[0] for line in out.splitlines()[:-1]] == ["x.jsonl:2", "x.jsonl:4"]
+
+
+def test_import_accounts_for_what_it_read_and_the_result_can_be_run(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "locomo.json").write_text(json.dumps([LOCOMO]))
+    code, out, err = run("import", "locomo", "locomo.json", "-o", "out.jsonl")
+    assert (code, err) == (0, "")
+    assert out.splitlines() == [
+        "conversations: 1 read, 1 kept",
+        "messages: 3 read, 3 kept",
+        "questions: 3 read, 3 kept",
+        "note: 1 questions whose answer is put otherwise: only a reader model can score them",
+        "note: 1 questions with an evidence id that names no turn",
+        "written: out.jsonl",
+    ]
+    one = run("strategy=none", "dataset.path=out.jsonl")
+    two = run("strategy=none", "dataset=locomo", "dataset.path=locomo.json")
+    assert one[0] == two[0] == 0
+    texts = [
+        re.sub(r'"latency_ms":[0-9.e-]+', "", (folder_of(o) / "samples.jsonl").read_text()) for _, o, _ in (one, two)
+    ]
+    assert texts[0] == texts[1]
+    assert [json.loads(line)["retained"] for line in texts[0].replace(",,", ",").splitlines()] == [True, None, None]
+
+
+def test_synthetic_conversations_can_be_run(run: Run) -> None:
+    settings = ["dataset=synthetic", "dataset.tokens=800", "dataset.languages=[hi,th]", "dataset.conversations=1"]
+    code, out, err = run("strategy=sliding", *settings)
+    assert (code, err) == (0, "")
+    assert "dataset synthetic" in out
+
+
+def test_list_datasets_tells_what_the_bundled_ones_hold(run: Run) -> None:
+    code, out, _ = run("list", "datasets")
+    assert code == 0
+    assert re.search(r"^\| all \| 77 \| 2,802 \|", out, re.MULTILINE)
 
 
 def test_list(run: Run) -> None:

@@ -1,27 +1,41 @@
-"""`python -m ctxbench list [GROUP]`: what can be chosen, a line each."""
+"""`python -m ctxbench list [GROUP | datasets]`: what can be chosen, and what the bundled datasets hold."""
 
 import argparse
 import importlib.metadata
 import re
 from pathlib import Path
 
-from ctxbench.resources import group_options, groups
+from ctxbench.resources import datasets_folder, group_options, groups
 
 HELP = "list what can be chosen: strategies, summarizers, estimators, tokenizers, datasets, ..."
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("group", nargs="?", help="only this group, such as strategy or tokenizer")
+    parser.add_argument("group", nargs="?", help="a group such as strategy; or `datasets`: what the bundled ones hold")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the options of every group, each with the first comment of its file."""
+    if arguments.group == "datasets":
+        _print_datasheets()
+        return 0
     for group in [arguments.group] if arguments.group else groups():
         print(f"{group}:")
         for name, file in group_options(group).items():
             print(f"  {name:18} {_description(file)}")
     return 0
+
+
+def _print_datasheets() -> None:
+    from ctxbench.conversation.dataset import bundled_datasets
+    from ctxbench.conversation.jsonl import read_conversations
+    from ctxbench.stats.datasets import datasheet
+    from ctxbench.tokens.vocab import tiktoken_encoding
+
+    for name in bundled_datasets():
+        print(f"dataset {name}\n")
+        print(datasheet(read_conversations(datasets_folder() / name), tiktoken_encoding("o200k_base")))
 
 
 def _description(file: Path) -> str:

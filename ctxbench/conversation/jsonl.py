@@ -12,7 +12,7 @@ import msgspec
 
 from ctxbench.conversation.model import Conversation, conversation_from_dict, conversation_to_dict
 from ctxbench.errors import CtxbenchError
-from ctxbench.files import write_atomic
+from ctxbench.files import decode_json, open_lines, write_atomic
 
 
 def read_conversations(path: Path) -> Iterator[Conversation]:
@@ -21,13 +21,17 @@ def read_conversations(path: Path) -> Iterator[Conversation]:
     Raises:
         CtxbenchError: the path is missing, a line is broken, or an id stands twice.
     """
-    seen: dict[str, str] = {}
-    for file in jsonl_files(path):
-        for place, conversation in read_lines(file):
+    seen: dict[str, tuple[int, int]] = {}
+    files = jsonl_files(path)
+    for file_number, file in enumerate(files):
+        for number, conversation in read_lines(file):
+            if isinstance(conversation, CtxbenchError):
+                raise conversation
             if conversation.id in seen:
-                first = seen[conversation.id]
-                raise CtxbenchError(f"{place}: id {conversation.id!r} stands already at {first}")
-            seen[conversation.id] = place
+                first_file, first_line = seen[conversation.id]
+                first = f"{files[first_file]}:{first_line}"
+                raise CtxbenchError(f"{file}:{number}: id {conversation.id!r} stands already at {first}")
+            seen[conversation.id] = file_number, number
             yield conversation
 
 
@@ -43,25 +47,28 @@ def jsonl_files(path: Path) -> list[Path]:
     return [path]
 
 
-def read_lines(file: Path) -> Iterator[tuple[str, Conversation]]:
-    """Yield `("file:line", conversation)`; blank lines are allowed and carry nothing."""
-    with file.open("rb") as lines:
+def read_lines(file: Path) -> Iterator[tuple[int, Conversation | CtxbenchError]]:
+    """Yield `(line number, conversation)`, or what is wrong with the line in its place.
+
+    Blank lines are allowed and carry nothing. One line is in memory at a time.
+    """
+    with open_lines(file) as lines:
         for number, line in enumerate(lines, start=1):
             if line.strip():
-                place = f"{file}:{number}"
-                yield place, parse_line(line, place)
+                try:
+                    yield number, parse_line(line, f"{file}:{number}")
+                except CtxbenchError as error:
+                    yield number, error
 
 
 def parse_line(line: bytes, place: str) -> Conversation:
     """One conversation from one line; `place` is where errors are said to be."""
+    raw = decode_json(line, place)
+    if not isinstance(raw, dict):
+        raise CtxbenchError(f"{place}: a conversation is a JSON object, not {type(raw).__name__}")
     try:
-        raw = msgspec.json.decode(line)
-        if not isinstance(raw, dict):
-            raise CtxbenchError(f"{place}: a conversation is a JSON object, not {type(raw).__name__}")
         return conversation_from_dict(raw)
-    except UnicodeDecodeError as error:
-        raise CtxbenchError(f"{place}: not UTF-8: byte {error.start} of the line") from None
-    except msgspec.DecodeError as error:  # its ValidationError subclass names the field's path
+    except msgspec.ValidationError as error:  # it names the field's path
         raise CtxbenchError(f"{place}: {error}") from None
 
 

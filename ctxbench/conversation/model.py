@@ -60,7 +60,8 @@ class Probe(msgspec.Struct, frozen=True, omit_defaults=True):
     values that were true once. `evidence` are indices of all messages that hold the
     answer. `after` is the index of the message after which the question is asked; None
     means the last one. A probe of category `absent` asks for what was never said: it
-    has neither answers nor evidence.
+    has neither answers nor evidence. `verbatim` is false where the answer is put otherwise
+    in the conversation, so that only a model can tell whether it survives.
     """
 
     id: str
@@ -71,6 +72,7 @@ class Probe(msgspec.Struct, frozen=True, omit_defaults=True):
     also: list[list[str]] = msgspec.field(default_factory=list)
     stale: list[str] = msgspec.field(default_factory=list)
     after: int | None = None
+    verbatim: bool = True
     extra: Json = msgspec.field(default_factory=dict)
 
 

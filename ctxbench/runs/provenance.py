@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 import ctxbench
 
 _PACKAGES = (
@@ -36,12 +38,11 @@ def git_state() -> dict[str, Any]:
     return {"commit": commit or None, "dirty": None if status is None else bool(status)}
 
 
-def sha256_of_files(files: Iterable[Path]) -> str:
-    """One hash over the names and contents of files, in the given order."""
+def sha256_of(items: Iterable[Any]) -> str:
+    """One hash over JSON values, in the given order."""
     total = hashlib.sha256()
-    for file in files:
-        with file.open("rb") as stream:
-            total.update(f"{file.name}\0{hashlib.file_digest(stream, 'sha256').hexdigest()}\n".encode())
+    for item in items:
+        total.update(msgspec.json.encode(item, order="sorted") + b"\n")
     return total.hexdigest()
 
 

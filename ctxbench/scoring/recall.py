@@ -11,7 +11,7 @@ from functools import lru_cache
 import regex
 
 from ctxbench.conversation.model import Message, context_text
-from ctxbench.scoring.normalise import normalise
+from ctxbench.text.normalise import normalise
 
 _DENSE = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]")
 _NOT_WORD = regex.compile(r"[^\p{L}\p{M}\p{N}]+")

@@ -12,7 +12,7 @@ from functools import lru_cache
 import regex
 
 from ctxbench.conversation.model import Message, Probe, message_texts
-from ctxbench.scoring.normalise import normalise
+from ctxbench.text.normalise import normalise
 
 UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 """Scripts that write no spaces between words, as the inside of a `regex` set."""
@@ -28,8 +28,11 @@ def haystack(messages: Iterable[Message]) -> str:
 
 
 def retained(probe: Probe, normalised: str) -> bool | None:
-    """Whether every answer that the probe needs stands in a `haystack`; None for `absent` probes."""
-    if not probe.answers:
+    """Whether every answer that the probe needs stands in a `haystack`.
+
+    None for probes that text cannot decide: `absent` ones, and those not verbatim.
+    """
+    if not probe.answers or not probe.verbatim:
         return None
     return all(found(aliases, normalised) for aliases in [probe.answers, *probe.also])
 

@@ -5,12 +5,12 @@ import pytest
 from ctxbench.context.failures import CompressionFailed
 from ctxbench.context.summarizers.base import transcript
 from ctxbench.context.summarizers.extractive import ExtractiveSummarizer
-from ctxbench.context.summarizers.llm import LlmSummarizer, language_name
-from ctxbench.context.summarizers.sentences import LONGEST, split_sentences
+from ctxbench.context.summarizers.llm import LlmSummarizer
 from ctxbench.conversation.dataset import load_dataset
 from ctxbench.conversation.model import FunctionCall, Message, ToolCall, content_text
 from ctxbench.errors import CtxbenchError
 from ctxbench.models.base import Purpose, Reply
+from ctxbench.text.sentences import LONGEST, split_sentences
 from ctxbench.tokens.estimators.bytes4 import Bytes4
 from ctxbench.tokens.estimators.chars4 import Chars4
 from tests.conftest import chat
@@ -111,19 +111,6 @@ def test_the_prompt_names_the_language_and_holds_the_transcript() -> None:
     summarizer = LlmSummarizer(model, "Write in {language}:\n", language="de")
     assert summarizer.summarize([Message("user", "Hallo")], 50) == "Ein Satz."
     assert model.prompts == ["Write in German:\n[user] Hallo\n"]
-
-
-@pytest.mark.parametrize(
-    ("tag", "name"),
-    [
-        ("zh-Hant", "Chinese (traditional)"),
-        ("pt-BR", "Portuguese"),
-        ("xx", "the language with the tag xx"),
-        (None, "the language of the conversation"),
-    ],
-)
-def test_language_names(tag: str | None, name: str) -> None:
-    assert language_name(tag) == name
 
 
 def test_a_summary_that_was_cut_off_ends_with_its_last_whole_sentence() -> None:

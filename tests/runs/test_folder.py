@@ -5,7 +5,7 @@ import pytest
 
 from ctxbench.errors import CtxbenchError
 from ctxbench.runs.folder import RunFolder
-from ctxbench.runs.provenance import git_state, package_versions, sha256_of_files
+from ctxbench.runs.provenance import git_state, package_versions, sha256_of
 from ctxbench.runs.units import Tables, Unit, run_units
 
 
@@ -96,11 +96,8 @@ def test_a_broken_row_is_told_with_its_line(folder: RunFolder) -> None:
         folder.rows("samples")
 
 
-def test_provenance_changes_with_names_and_contents(tmp_path: Path) -> None:
-    one, two = tmp_path / "one", tmp_path / "two"
-    one.write_text("x")
-    two.write_text("y")
-    hashes = {sha256_of_files(files) for files in ([one], [two], [one, two], [two, one])}
-    assert len(hashes) == 4
+def test_provenance_changes_with_contents_and_order_but_not_with_the_order_of_keys() -> None:
+    assert len({sha256_of(items) for items in ([1], [2], [1, 2], [2, 1], [])}) == 5
+    assert sha256_of([{"a": 1, "b": 2}]) == sha256_of([{"b": 2, "a": 1}])
     assert "pandas" in package_versions()
     assert set(git_state()) == {"commit", "dirty"}

@@ -3,9 +3,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxbench.conversation.model import FunctionCall, Message, Probe, ToolCall
-from ctxbench.scoring.normalise import normalise
 from ctxbench.scoring.recall import grams, recall
 from ctxbench.scoring.retained import found, haystack, retained
+from ctxbench.text.normalise import normalise
 
 
 @pytest.mark.parametrize(

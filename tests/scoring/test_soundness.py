@@ -4,7 +4,12 @@ import pytest
 from ctxbench.conversation.dataset import load_dataset
 from ctxbench.conversation.model import Conversation, Message, Probe
 from ctxbench.resources import datasets_folder
-from ctxbench.scoring.soundness import faults
+from ctxbench.scoring.soundness import faults as all_faults
+from ctxbench.scoring.soundness import mark_verbatim
+
+
+def faults(conversation: Conversation) -> list[str]:
+    return [fault.text for fault in all_faults(conversation)]
 
 
 def changed(conversation: Conversation, **fields: object) -> Conversation:
@@ -16,7 +21,7 @@ def with_probe(conversation: Conversation, **fields: object) -> Conversation:
 
 
 def test_a_sound_conversation_has_no_faults(small: Conversation) -> None:
-    assert list(faults(small)) == []
+    assert (faults(small)) == []
 
 
 @pytest.mark.parametrize(
@@ -32,29 +37,40 @@ def test_a_sound_conversation_has_no_faults(small: Conversation) -> None:
         ({"after": 0}, r"evidence \[1\]; indices are 0 to 0"),
         ({"after": 12}, "'after' is 12"),
         ({"category": "absent"}, "has neither answers nor evidence"),
+        ({"answers": ["5"]}, "answer '5' is too short to mean anything"),
     ],
 )
 def test_probes_that_measure_nothing_are_told(small: Conversation, fields: dict[str, object], what: str) -> None:
     import re
 
-    found = list(faults(with_probe(small, **fields)))
+    found = faults(with_probe(small, **fields))
     assert any(re.search(what, fault) for fault in found), found
 
 
 def test_structure_is_told(small: Conversation) -> None:
     messages = [Message("narrator", "once"), Message("tool", "x", tool_call_id="lost"), *small.messages]
-    assert list(faults(changed(small, messages=messages, probes=[], language="english"))) == [
+    assert (faults(changed(small, messages=messages, probes=[], language="english"))) == [
         "language 'english' is not a BCP 47 tag such as 'en' or 'zh-Hans'",
         "message 0: unknown role 'narrator'",
         "message 1: orphan tool result",
     ]
-    assert "no messages" in list(faults(changed(small, messages=[], probes=[])))
+    assert "no messages" in (faults(changed(small, messages=[], probes=[])))
+    same = changed(small, messages=[*small.messages, small.messages[-1]])
+    assert faults(same)[0] == "message 9: the same as the one before"
+    assert faults(changed(small, language="ru"))[0].startswith("language 'ru', but 0% of the letters")
     twice = [Probe("a", "?", [], "absent", [])] * 2
-    assert list(faults(changed(small, probes=twice))) == ["probe a: this id stands 2 times"]
+    assert (faults(changed(small, probes=twice))) == ["probe a: this id stands 2 times"]
 
 
 def test_every_bundled_conversation_is_sound() -> None:
     for folder in datasets_folder().iterdir():
         if folder.is_dir():
             for conversation in load_dataset(str(folder)).conversations:
-                assert list(faults(conversation)) == [], conversation.id
+                assert (faults(conversation)) == [], conversation.id
+
+
+def test_answers_that_are_put_otherwise_are_left_to_a_reader(small: Conversation) -> None:
+    loose = msgspec.structs.replace(small.probes[0], id="loose", answers=["the forty-eight thousandth"])
+    marked = mark_verbatim(changed(small, probes=[*small.probes, loose]))
+    assert [probe.verbatim for probe in marked.probes] == [True, True, True, True, False]
+    assert faults(marked) == []

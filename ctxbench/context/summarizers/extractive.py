@@ -12,8 +12,8 @@ from functools import lru_cache
 from typing import Any
 
 from ctxbench.context.failures import CompressionFailed
-from ctxbench.context.summarizers.sentences import split_sentences
 from ctxbench.conversation.model import Message, content_text
+from ctxbench.text.sentences import split_sentences
 from ctxbench.tokens.estimators.base import Estimator
 
 REDUNDANT = 0.6

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 from ctxbench.context.failures import CompressionFailed
 from ctxbench.context.summarizers.base import transcript
-from ctxbench.context.summarizers.sentences import split_sentences
 from ctxbench.conversation.model import Message
 from ctxbench.errors import CtxbenchError
 from ctxbench.models.base import ChatModel
+from ctxbench.text.languages import english_name
+from ctxbench.text.sentences import split_sentences
 
 TEMPERATURE = 0.3
 """The original module's."""
@@ -23,7 +24,9 @@ class LlmSummarizer:
     def __init__(self, model: ChatModel, prompt: str, *, language: str | None = None, tool_calls: bool = True) -> None:
         self.model = model
         try:
-            self.lead_in = prompt.format(language=language_name(language))
+            self.lead_in = prompt.format(
+                language=english_name(language) if language else "the language of the conversation"
+            )
         except (KeyError, IndexError, ValueError):
             raise CtxbenchError("summarizer.prompt: {language} is the only field; write {{ and }} for braces") from None
         self.tool_calls = tool_calls
@@ -42,19 +45,3 @@ class LlmSummarizer:
         if not whole:
             raise CompressionFailed("truncated", f"no sentence ended within {max_tokens} tokens")
         return reply.text[: reply.text.rindex(whole[-1]) + len(whole[-1])].strip()
-
-
-def language_name(tag: str | None) -> str:
-    """How a prompt calls a language: its English name where known, else its tag."""
-    if tag is None:
-        return "the language of the conversation"
-    return _NAMES.get(tag) or _NAMES.get(tag.partition("-")[0]) or f"the language with the tag {tag}"
-
-
-_NAMES = {
-    "ar": "Arabic", "bn": "Bengali", "de": "German", "el": "Greek", "en": "English", "es": "Spanish",
-    "fa": "Persian", "fr": "French", "he": "Hebrew", "hi": "Hindi", "id": "Indonesian", "it": "Italian",
-    "ja": "Japanese", "ko": "Korean", "nl": "Dutch", "pl": "Polish", "pt": "Portuguese", "ru": "Russian",
-    "sw": "Swahili", "ta": "Tamil", "th": "Thai", "tr": "Turkish", "uk": "Ukrainian", "ur": "Urdu",
-    "vi": "Vietnamese", "zh": "Chinese", "zh-Hans": "Chinese (simplified)", "zh-Hant": "Chinese (traditional)",
-}  # fmt: skip

@@ -1,0 +1,1 @@
+"""Text in any script: normal forms, sentences, scripts and languages."""
