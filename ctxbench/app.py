@@ -15,11 +15,13 @@ from omegaconf import DictConfig, OmegaConf
 from ctxbench.conversation.dataset import Dataset
 from ctxbench.conversation.model import conversation_to_dict
 from ctxbench.errors import CtxbenchError
-from ctxbench.parts import build_dataset
+from ctxbench.parts import Choices, build_dataset
 from ctxbench.resources import configs_folder
 from ctxbench.runs.folder import RunFolder
 from ctxbench.runs.provenance import git_state, package_versions, sha256_of
-from ctxbench.tasks import TASKS, Choices
+from ctxbench.tasks import estimation, retention
+
+TASKS = {"retention": retention, "estimation": estimation}
 
 _failures: list[Exception] = []
 """What went wrong in the jobs of this process; raised through Hydra it would be printed twice."""
@@ -28,7 +30,7 @@ _failures: list[Exception] = []
 def run_app(arguments: list[str]) -> int:
     """Run one experiment, or with `-m` a sweep; returns the exit code."""
     os.environ["HYDRA_FULL_ERROR"] = "1"  # errors come here instead of being printed by Hydra
-    OmegaConf.register_new_resolver("run_folder", _run_folder, use_cache=True, replace=True)
+    _register_resolvers()
     sys.argv = ["ctxbench", *arguments]
     hydra.main(version_base="1.3", config_path=str(configs_folder()), config_name="config")(_job)()
     if not _failures:
@@ -36,6 +38,17 @@ def run_app(arguments: list[str]) -> int:
     if len(_failures) == 1:
         raise _failures.pop()
     raise CtxbenchError(f"{len(_failures)} jobs of the sweep failed; the others are reported")
+
+
+def composed(overrides: list[str]) -> DictConfig:
+    """The configuration with overrides, for commands that run no experiment."""
+    _register_resolvers()
+    with hydra.initialize_config_dir(version_base="1.3", config_dir=str(configs_folder())):
+        return hydra.compose("config", overrides)
+
+
+def _register_resolvers() -> None:
+    OmegaConf.register_new_resolver("run_folder", _run_folder, use_cache=True, replace=True)
 
 
 def _run_folder(resume: str | None, results: str) -> str:
@@ -74,14 +87,14 @@ def run_experiment(config: DictConfig, choices: Choices, path: Path, *, sweep: b
         described = folder.description()
         config, choices = OmegaConf.create(described["config_source"]), described["choices"]
         dataset = build_dataset(config.dataset)
-        if _dataset_facts(dataset) != described["dataset"]:
+        if dataset_facts(dataset) != described["dataset"]:
             raise CtxbenchError(f"{folder.path}: the dataset has changed since this run began; start a new run")
     else:
         dataset = build_dataset(config.dataset)
         folder = RunFolder.create(path, _description(config, choices, dataset))
-    run, report = TASKS[config.task.name]
+    task = TASKS[config.task.name]
     try:
-        run(config, choices, dataset, folder)
+        task.run(config, choices, dataset, folder)
     except KeyboardInterrupt:
         print(f"interrupted; what was done is kept: continue with resume={folder.path}", file=sys.stderr)
         raise
@@ -89,7 +102,7 @@ def run_experiment(config: DictConfig, choices: Choices, path: Path, *, sweep: b
         if not folder.rows("done"):
             raise
         raise CtxbenchError(f"{error}; what was done is kept: continue with resume={folder.path}") from error
-    report(folder, quiet=sweep)
+    task.report(folder, quiet=sweep)
     end = f" ({time.perf_counter() - started:.1f} s)" if sweep else ""
     print(f"run: {folder.path}{end}", flush=True)
 
@@ -102,7 +115,7 @@ def _description(config: DictConfig, choices: Choices, dataset: Dataset) -> dict
         "choices": plain,
         "overrides": list(HydraConfig.get().overrides.task) if HydraConfig.initialized() else [],
         "seed": config.seed,
-        "dataset": _dataset_facts(dataset),
+        "dataset": dataset_facts(dataset),
         "git": git_state(),
         "packages": package_versions(),
         "config": OmegaConf.to_container(config, resolve=True),
@@ -110,7 +123,8 @@ def _description(config: DictConfig, choices: Choices, dataset: Dataset) -> dict
     }
 
 
-def _dataset_facts(dataset: Dataset) -> dict[str, Any]:
+def dataset_facts(dataset: Dataset) -> dict[str, Any]:
+    """What a run says of its data: name, hash, counts, languages."""
     conversations = dataset.conversations
     return {
         "name": dataset.name,

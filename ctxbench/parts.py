@@ -1,6 +1,6 @@
 """Builds the parts of a run from its configuration."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -16,6 +16,9 @@ from ctxbench.errors import CtxbenchError, unknown_name
 from ctxbench.resources import group_options
 from ctxbench.scoring.soundness import mark_verbatim
 from ctxbench.tokens.tokenizers import Tokenizer
+
+Choices = Mapping[str, str]
+"""Group -> the name of the chosen option."""
 
 
 def build(config: DictConfig, **arguments: Any) -> Any:
@@ -38,6 +41,15 @@ def build_option(group: str, name: str) -> Any:
     config = OmegaConf.load(options[name])
     assert isinstance(config, DictConfig)
     return build(config)
+
+
+def option_names(group: str, chosen: Iterable[str] | None) -> list[str]:
+    """The options of a group to compare: those chosen, or all that need no setting of the user's."""
+    known = [name for name, file in group_options(group).items() if "???" not in file.read_text("utf-8")]
+    for name in chosen or ():
+        if name not in known:
+            raise unknown_name(group, name, known)
+    return list(chosen) if chosen else known
 
 
 def build_tokenizer(config: DictConfig) -> Tokenizer:

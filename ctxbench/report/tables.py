@@ -8,7 +8,6 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from ctxbench.stats.estimation import EstimationSummary
 from ctxbench.stats.intervals import Mean
 from ctxbench.stats.retention import RetentionSummary
 
@@ -25,10 +24,10 @@ def retention_table(
     by_group: Sequence[RetentionSummary], totals: Sequence[RetentionSummary], title: str, group: str = "language"
 ) -> Table:
     """One row a group and one total, for each budget."""
-    table = _table(title, _RETENTION_CAPTION)
+    table = new_table(title, _RETENTION_CAPTION)
     table.add_column(group, no_wrap=True)
-    _add_numbers(table, "conv.", "probes", "tokens full → context", "retained [95 % CI]", "empty", "full")
-    _add_numbers(table, "over budget", "calls", "time")
+    add_numbers(table, "conv.", "probes", "tokens full → context", "retained [95 % CI]", "empty", "full")
+    add_numbers(table, "over budget", "calls", "time")
     for total in totals:
         for row in (one for one in by_group if one.budget == total.budget):
             table.add_row(row.group, *_retention_cells(row))
@@ -59,7 +58,8 @@ def _retention_cells(row: RetentionSummary) -> list[str]:
     ]
 
 
-def _table(title: str, caption: str) -> Table:
+def new_table(title: str, caption: str) -> Table:
+    """A table as all of ours look."""
     return Table(
         title=title,
         title_justify="left",
@@ -70,7 +70,8 @@ def _table(title: str, caption: str) -> Table:
     )
 
 
-def _add_numbers(table: Table, *names: str) -> None:
+def add_numbers(table: Table, *names: str) -> None:
+    """Add columns of figures."""
     for name in names:
         table.add_column(name, justify="right", no_wrap=True)
 
@@ -80,11 +81,11 @@ def comparison_table(jobs: Sequence[Mapping[str, str]], rows: Sequence[Retention
 
     `rows` are the jobs' totals in the jobs' order, the same number for each job.
     """
-    table = _table(title, _RETENTION_CAPTION + " recall: share of the evidence's wording that is still there.")
+    table = new_table(title, _RETENTION_CAPTION + " recall: share of the evidence's wording that is still there.")
     for name in jobs[0]:
         table.add_column(name, no_wrap=True)
-    _add_numbers(table, "budget", "probes", "tokens full → context", "retained [95 % CI]", "recall", "empty", "full")
-    _add_numbers(table, "over budget", "failed", "calls", "time")
+    add_numbers(table, "budget", "probes", "tokens full → context", "retained [95 % CI]", "recall", "empty", "full")
+    add_numbers(table, "over budget", "failed", "calls", "time")
     for index, row in enumerate(rows):
         job = jobs[index * len(jobs) // len(rows)]
         cells = _retention_cells(row)
@@ -92,41 +93,6 @@ def comparison_table(jobs: Sequence[Mapping[str, str]], rows: Sequence[Retention
         shown = [*job.values(), row.budget]
         table.add_row(*shown, *cells[1:4], recall, *cells[4:7], str(row.failed), *cells[7:])
     return table
-
-
-def estimation_table(
-    by_language: Sequence[EstimationSummary], totals: Sequence[EstimationSummary], tokenizer: str, title: str
-) -> Table:
-    """Bias and mean absolute error: a row a language against one tokenizer, then a row a tokenizer."""
-    estimators = list(dict.fromkeys(row.estimator for row in totals))
-    table = _table(title, _ESTIMATION_CAPTION)
-    table.add_column("tokenizer", no_wrap=True)
-    table.add_column("language", no_wrap=True)
-    _add_numbers(table, "texts", "tokens", *estimators)
-    for rows in ([row for row in by_language if row.tokenizer == tokenizer], totals):
-        cells: dict[tuple[str, str], dict[str, EstimationSummary]] = {}
-        for row in rows:
-            cells.setdefault((row.tokenizer, row.group), {})[row.estimator] = row
-        for (name, group), by_estimator in cells.items():
-            one = next(iter(by_estimator.values()))
-            errors = [_error_cell(by_estimator[estimator]) for estimator in estimators]
-            style = "bold" if group == "all" else None
-            table.add_row(name, group, f"{one.texts:,}", f"{one.tokens:,}", *errors, style=style)
-        table.add_section()
-    return table
-
-
-_ESTIMATION_CAPTION = (
-    "bias (mean absolute error), each relative to the exact tokens: -50 % means half of the tokens are seen. "
-    "Both sides count role, content and tool calls, without a provider's framing. Intervals, and "
-    "every language with every tokenizer: summary.json."
-)
-
-
-def _error_cell(row: EstimationSummary) -> str:
-    if row.bias is None or row.mae is None:
-        return "–"
-    return f"{row.bias.mean:+.0%} ({row.mae.mean:.0%})"
 
 
 def mean_cell(mean: Mean | None) -> str:

@@ -90,7 +90,24 @@ class EstimationRow(msgspec.Struct):
     """`conversation#message`."""
     conversation: str
     language: str
+    parallel: str | None
+    """What says the same in other languages under the same name; None where nothing does."""
     kind: str
     characters: int
     tokens: dict[str, int]
+    estimates: dict[str, int]
+
+
+class ContextEstimateRow(msgspec.Struct):
+    """One context: the history before an assistant turn, in tokens.
+
+    `tokens` are of the texts, as in the other rows; `prompt` is the whole request with the
+    provider's framing and tool schemas.
+    """
+
+    conversation: str
+    language: str
+    seen: int
+    tokens: dict[str, int]
+    prompt: dict[str, int]
     estimates: dict[str, int]

@@ -18,17 +18,26 @@ Tables = dict[str, Sequence[msgspec.Struct]]
 
 
 class Unit(msgspec.Struct, frozen=True):
-    """What identifies a unit; its rows carry the same fields."""
+    """What identifies a unit: a conversation and its budget, or the name of a batch."""
 
     conversation: str
     budget: str | None = None
 
 
 def run_units(
-    folder: RunFolder, units: Sequence[Unit], work: Callable[[Unit], Tables], *, workers: int = 1, label: str = ""
+    folder: RunFolder,
+    units: Sequence[Unit],
+    work: Callable[[Unit], Tables],
+    *,
+    unit_of: Callable[[Row], Unit] | None = None,
+    workers: int = 1,
+    label: str = "",
 ) -> None:
-    """Do all units that the folder does not have yet, appending their rows in the units' order."""
-    done = _mended(folder)
+    """Do all units that the folder does not have yet, appending their rows in the units' order.
+
+    `unit_of` tells which unit a row is of; by default its conversation and budget say so.
+    """
+    done = _mended(folder, unit_of or _by_conversation_and_budget)
     waiting = [unit for unit in units if unit not in done]
     for unit, tables in track(_results(waiting, work, workers), len(waiting), label):
         for name, rows in tables.items():
@@ -47,16 +56,16 @@ def _results(units: Sequence[Unit], work: Callable[[Unit], Tables], workers: int
         pool.shutdown(wait=True, cancel_futures=True)  # after Ctrl-C, only those under way end
 
 
-def _mended(folder: RunFolder) -> set[Unit]:
+def _mended(folder: RunFolder, unit_of: Callable[[Row], Unit]) -> set[Unit]:
     """The units that are done; rows of others are removed."""
     done = {msgspec.convert(row, Unit) for row in folder.rows("done")}
     for name in ("samples", "contexts"):
         if (folder.path / f"{name}.jsonl").is_file():
-            folder.keep_rows(name, lambda row: _unit_of(row) in done)
+            folder.keep_rows(name, lambda row: unit_of(row) in done)
     if (folder.path / "done.jsonl").is_file():
         folder.keep_rows("done", bool)  # a line that was cut off goes
     return done
 
 
-def _unit_of(row: Row) -> Unit:
+def _by_conversation_and_budget(row: Row) -> Unit:
     return Unit(row["conversation"], row.get("budget"))

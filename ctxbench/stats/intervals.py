@@ -1,8 +1,10 @@
-"""Means with 95 % intervals, for data that comes in clusters.
+"""Means and quantiles with 95 % intervals, for data that comes in clusters.
 
 Probes of one conversation stand or fall together, so whole conversations are drawn
-when resampling (scipy's bootstrap over clusters). Where there is only one cluster,
-or the bootstrap sees no variance at all, the interval is Wilson's over the units.
+when resampling. The resamples are drawn once for many columns at a time: the sums of
+all of them are one matrix product. Where there is only one cluster, or no variance at
+all, a proportion's interval is Wilson's over the units; with very many clusters a
+ratio's interval is the linearised one, which agrees with the bootstrap there.
 """
 
 from collections.abc import Sequence
@@ -12,11 +14,16 @@ import numpy as np
 
 CONFIDENCE = 0.95
 RESAMPLES = 2000
+QUANTILE_RESAMPLES = 400
+MANY_CLUSTERS = 500
+Z = 1.959963984540054
+"""Standard normal quantile of 0.975."""
+
 Values = Sequence[float] | np.ndarray
 
 
 class Mean(msgspec.Struct, frozen=True):
-    """A mean, its 95 % interval, and how many units in how many clusters it is from."""
+    """A figure, its 95 % interval, and how many units in how many clusters it is from."""
 
     mean: float
     low: float
@@ -24,59 +31,88 @@ class Mean(msgspec.Struct, frozen=True):
     n: int
     clusters: int
     method: str
-    """`bootstrap` over clusters, or `wilson` over units."""
+    """`bootstrap` over clusters, `linearised` over clusters, `wilson` over units, `order` statistics."""
 
 
 def proportion(hits: Sequence[bool | float], clusters: Sequence[str], seed: int = 0) -> Mean | None:
     """The share of hits (each 0 or 1), its interval clustered; None without data."""
-    if not len(hits):
-        return None
-    sums, counts = _by_cluster(np.asarray(hits, dtype=float), clusters)
-    mean, n = float(sums.sum() / counts.sum()), int(counts.sum())
-    low, high, method = *_bootstrap(sums, counts, seed), "bootstrap"
-    if len(counts) < 2 or low == high:
-        low, high, method = *_wilson(float(sums.sum()), n), "wilson"
-    return Mean(mean, low, high, n, len(counts), method)
+    values = np.asarray(hits, dtype=float)
+    mean = ratio(values, np.ones(len(values)), clusters, seed)
+    if mean is None or (mean.clusters > 1 and mean.low < mean.high):
+        return mean
+    low, high = _wilson(float(values.sum()), len(values))
+    return msgspec.structs.replace(mean, low=low, high=high, method="wilson")
 
 
-def ratio(
-    numerators: Sequence[float] | np.ndarray,
-    denominators: Sequence[float] | np.ndarray,
-    clusters: Sequence[str],
-    seed: int = 0,
-) -> Mean | None:
+def ratio(numerators: Values, denominators: Values, clusters: Sequence[str], seed: int = 0) -> Mean | None:
     """Sum of numerators over sum of denominators, its interval clustered; None without data."""
-    if not len(numerators) or not np.any(denominators):
+    top, bottom = (np.asarray(values, dtype=float)[:, None] for values in (numerators, denominators))
+    return ratios(top, bottom, clusters, seed)[0]
+
+
+def ratios(tops: np.ndarray, bottoms: np.ndarray, clusters: Sequence[str], seed: int = 0) -> list[Mean | None]:
+    """`ratio` for each column of two tables (units, columns); the columns share their resamples."""
+    if not len(tops):
+        return [None] * tops.shape[1]
+    index = np.unique(np.asarray(clusters, dtype=str), return_inverse=True)[1]
+    count = int(index.max()) + 1
+    top, bottom = _sums(tops, index, count), _sums(bottoms, index, count)
+    totals = np.maximum(bottom.sum(axis=0), 1e-12)
+    means = top.sum(axis=0) / totals
+    if count < 2:
+        lows = highs = np.full(len(means), np.nan)
+        method = "bootstrap"
+    elif count > MANY_CLUSTERS:
+        residual = top - means * bottom
+        half = Z * np.sqrt((residual**2).sum(axis=0) * count / (count - 1)) / totals
+        lows, highs, method = means - half, means + half, "linearised"
+    else:
+        drawn = _draws(count, RESAMPLES, seed)
+        resampled = (drawn @ top) / np.maximum(drawn @ bottom, 1e-12)
+        lows, highs = np.quantile(resampled, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=0)
+        method = "bootstrap"
+    return [
+        Mean(float(mean), float(low), float(high), len(tops), count, method) if total > 1e-12 else None
+        for mean, low, high, total in zip(means, lows, highs, totals, strict=True)
+    ]
+
+
+def quantile(values: np.ndarray, clusters: Sequence[str], share: float, seed: int = 0) -> Mean | None:
+    """The value that `share` of the values do not exceed, its interval clustered; None without data."""
+    if not len(values):
         return None
-    top, _ = _by_cluster(np.asarray(numerators, dtype=float), clusters)
-    bottom, counts = _by_cluster(np.asarray(denominators, dtype=float), clusters)
-    low, high = _bootstrap(top, bottom, seed)
-    return Mean(float(top.sum() / bottom.sum()), low, high, int(counts.sum()), len(counts), "bootstrap")
+    order = np.argsort(values, kind="stable")
+    ranked = values[order]
+    index = np.unique(np.asarray(clusters, dtype=str), return_inverse=True)[1][order]
+    count, n = int(index.max()) + 1, len(values)
+    point = float(ranked[_rank(share, n)])
+    if count < 2:
+        return Mean(point, float("nan"), float("nan"), n, count, "bootstrap")
+    if count > MANY_CLUSTERS:
+        half = Z * np.sqrt(share * (1 - share) / n)
+        low, high = (ranked[_rank(min(1.0, max(0.0, share + side * half)), n)] for side in (-1, 1))
+        return Mean(point, float(low), float(high), n, count, "order")
+    weights = np.cumsum(_draws(count, QUANTILE_RESAMPLES, seed)[:, index], axis=1)
+    places = (weights < share * weights[:, -1:]).sum(axis=1)
+    low, high = np.quantile(ranked[np.minimum(places, n - 1)], [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return Mean(point, float(low), float(high), n, count, "bootstrap")
 
 
-def _by_cluster(values: np.ndarray, clusters: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Sum and number of values in each cluster."""
-    _, index = np.unique(np.asarray(clusters, dtype=str), return_inverse=True)
-    return np.bincount(index, weights=values), np.bincount(index)
+def _rank(share: float, n: int) -> int:
+    return min(n - 1, max(0, int(np.ceil(share * n)) - 1))
 
 
-def _bootstrap(top: np.ndarray, bottom: np.ndarray, seed: int) -> tuple[float, float]:
-    """Percentile interval of sum(top) / sum(bottom), clusters drawn with replacement."""
-    from scipy.stats import bootstrap
+def _sums(values: np.ndarray, index: np.ndarray, count: int) -> np.ndarray:
+    """Column sums of each cluster, (clusters, columns)."""
+    order = np.argsort(index, kind="stable")
+    starts = np.searchsorted(index[order], np.arange(count))
+    return np.add.reduceat(values[order], starts, axis=0)
 
-    if len(top) < 2:
-        return float("nan"), float("nan")
-    result = bootstrap(
-        (top, bottom),
-        lambda a, b, axis: a.sum(axis=axis) / np.maximum(b.sum(axis=axis), 1e-12),
-        paired=True,
-        vectorized=True,
-        n_resamples=RESAMPLES,
-        confidence_level=CONFIDENCE,
-        method="percentile",
-        rng=np.random.default_rng(seed),
-    )
-    return float(result.confidence_interval.low), float(result.confidence_interval.high)
+
+def _draws(count: int, resamples: int, seed: int) -> np.ndarray:
+    """How often each cluster is drawn in each resample, (resamples, clusters)."""
+    rng = np.random.default_rng(seed)
+    return rng.multinomial(count, np.full(count, 1 / count), size=resamples).astype(float)
 
 
 def _wilson(hits: float, n: int) -> tuple[float, float]:

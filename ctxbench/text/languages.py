@@ -46,8 +46,14 @@ _SCRIPTS = {"Jpan": "Han Hiragana Katakana", "Kore": "Hangul", "Hans": "Han", "H
 
 
 @lru_cache
+def script_of(tag: str) -> str:
+    """The code (ISO 15924) of the writing system that a language is mostly written in, such as `Cyrl`."""
+    return langcodes.Language.get(tag).maximize().script or "Zyyy"
+
+
+@lru_cache
 def _script_pattern(tag: str) -> "regex.Pattern[str]":
-    code = langcodes.Language.get(tag).maximize().script or "Latn"
+    code = script_of(tag)
     names = _SCRIPTS.get(code, code).split()
     return regex.compile("[" + "".join(rf"\p{{Script={name}}}" for name in names) + "]")
 

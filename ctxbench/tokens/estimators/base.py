@@ -47,6 +47,9 @@ class AdditiveEstimator(ABC):
     def tokens(self, size: int) -> int:
         """The tokens that a sum of sizes stands for."""
 
+    def prepare(self, texts: Sequence[str]) -> None:
+        """Get ready for texts that will be asked for; for estimators that work in batches."""
+
     def size(self, message: Message) -> int:
         """The size of one message: its texts (role, content, calls) and the fixed parts."""
         texts = sum(map(self._size, message_texts(message)))

@@ -1,27 +1,19 @@
-"""The two tasks: from parts and a run folder to rows, a summary, plots and a printed table."""
+"""The retention task: from parts and a run folder to rows, a summary, plots and a printed table."""
 
 import sys
-from collections.abc import Iterable, Mapping
 from typing import Any
 
 from omegaconf import DictConfig
 
 from ctxbench.conversation.dataset import Dataset
-from ctxbench.errors import CtxbenchError, unknown_name
-from ctxbench.experiments.estimation import estimate_conversation
 from ctxbench.experiments.retention import run_conversation
-from ctxbench.parts import build_option, build_tokenizer, manager_factory
-from ctxbench.resources import group_options
+from ctxbench.parts import Choices, build_tokenizer, manager_factory
 from ctxbench.runs.folder import RunFolder
 from ctxbench.runs.frames import load_frame
 from ctxbench.runs.schema import SCHEMA_VERSION
 from ctxbench.runs.units import Tables, Unit, run_units
 
-Choices = Mapping[str, str]
-"""Group -> the name of the chosen option."""
-
-
-def retention(config: DictConfig, choices: Choices, dataset: Dataset, folder: RunFolder) -> None:
+def run(config: DictConfig, choices: Choices, dataset: Dataset, folder: RunFolder) -> None:
     """Replay every conversation under every budget; rows go to `contexts` and `samples`."""
     tokenizer = build_tokenizer(config.tokenizer)
     make_manager = manager_factory(config)
@@ -43,7 +35,7 @@ def retention(config: DictConfig, choices: Choices, dataset: Dataset, folder: Ru
     run_units(folder, units, work, workers=config.workers, label="replaying")
 
 
-def report_retention(folder: RunFolder, *, quiet: bool) -> None:
+def report(folder: RunFolder, *, quiet: bool) -> None:
     """Write `summary.json`; unless quiet, draw the plots and print the table."""
     from ctxbench.stats.retention import summarise
 
@@ -75,61 +67,6 @@ def report_retention(folder: RunFolder, *, quiet: bool) -> None:
     console().print(retention_table(by_language, totals, _title(folder)))
 
 
-def estimation(config: DictConfig, choices: Choices, dataset: Dataset, folder: RunFolder) -> None:
-    """Count and estimate every message; rows go to `samples`."""
-    estimators = {name: build_option("estimator", name) for name in _names("estimator", config.task.estimators)}
-    tokenizers = {}
-    for name in _names("tokenizer", config.task.tokenizers):
-        try:
-            tokenizers[name] = build_option("tokenizer", name)
-        except CtxbenchError as error:
-            if config.task.strict:
-                raise
-            print(f"left out: tokenizer {name}: {error}", file=sys.stderr)
-    if not tokenizers:
-        raise CtxbenchError("no tokenizer could be loaded: pip install 'ctxbench[tokenizers]'")
-    by_id = {conversation.id: conversation for conversation in dataset.conversations}
-
-    def work(unit: Unit) -> Tables:
-        return {"samples": list(estimate_conversation(by_id[unit.conversation], estimators, tokenizers))}
-
-    run_units(folder, [Unit(name) for name in by_id], work, label="counting")
-
-
-def report_estimation(folder: RunFolder, *, quiet: bool) -> None:
-    """Write `summary.json`; unless quiet, draw the heatmap and print the table."""
-    from ctxbench.stats.estimation import errors, summarise
-
-    frame = errors(load_frame(folder))
-    seed = folder.description()["seed"]
-    totals, by_language = summarise(frame, None, seed), summarise(frame, "language", seed)
-    folder.write_json("summary.json", {"schema_version": SCHEMA_VERSION, "totals": totals, "by_language": by_language})
-    if quiet:
-        return
-    from ctxbench.report.estimation_plots import plot_bias_heatmap
-    from ctxbench.report.tables import console, estimation_table
-
-    plot_bias_heatmap(
-        by_language, folder.path, f"bias of estimators · dataset {folder.description()['dataset']['name']}"
-    )
-    known = list(dict.fromkeys(row.tokenizer for row in totals))
-    chosen = folder.description()["choices"]["tokenizer"]
-    shown = chosen if chosen in known else known[0]
-    console().print(estimation_table(by_language, totals, shown, _title(folder)))
-
-
-TASKS = {"retention": (retention, report_retention), "estimation": (estimation, report_estimation)}
-
-
-def _names(group: str, chosen: Iterable[str] | None) -> list[str]:
-    """The options to compare: those chosen, or all that need no setting of the user's."""
-    known = [name for name, file in group_options(group).items() if "???" not in file.read_text("utf-8")]
-    for name in chosen or ():
-        if name not in known:
-            raise unknown_name(group, name, known)
-    return list(chosen) if chosen else known
-
-
 def _as_list(value: Any) -> list[Any]:
     return [value] if isinstance(value, int | float | str) else list(value)
 
@@ -145,10 +82,7 @@ def _warn_about_ceiling(samples: Any) -> None:
 
 
 def _title(folder: RunFolder) -> str:
-    described = folder.description()
-    if described["task"] == "estimation":
-        return f"estimation · dataset {described['dataset']['name']}"
-    return " · ".join(f"{name} {value}" for name, value in settings_shown(described).items())
+    return " · ".join(f"{name} {value}" for name, value in settings_shown(folder.description()).items())
 
 
 def _plot_title(folder: RunFolder) -> str:
