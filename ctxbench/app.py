@@ -40,11 +40,13 @@ def run_app(arguments: list[str]) -> int:
     raise CtxbenchError(f"{len(_failures)} jobs of the sweep failed; the others are reported")
 
 
-def composed(overrides: list[str]) -> DictConfig:
-    """The configuration with overrides, for commands that run no experiment."""
+def composed(overrides: list[str]) -> tuple[DictConfig, Choices]:
+    """The configuration with overrides and what was chosen, for commands that run inside no Hydra job."""
     _register_resolvers()
     with hydra.initialize_config_dir(version_base="1.3", config_dir=str(configs_folder())):
-        return hydra.compose("config", overrides)
+        config = hydra.compose("config", overrides, return_hydra_config=True)
+        choices = dict(config.hydra.runtime.choices)
+        return hydra.compose("config", overrides), choices
 
 
 def _register_resolvers() -> None:
@@ -91,7 +93,7 @@ def run_experiment(config: DictConfig, choices: Choices, path: Path, *, sweep: b
             raise CtxbenchError(f"{folder.path}: the dataset has changed since this run began; start a new run")
     else:
         dataset = build_dataset(config.dataset)
-        folder = RunFolder.create(path, _description(config, choices, dataset))
+        folder = RunFolder.create(path, describe(config, choices, dataset))
     task = TASKS[config.task.name]
     try:
         task.run(config, choices, dataset, folder)
@@ -107,7 +109,8 @@ def run_experiment(config: DictConfig, choices: Choices, path: Path, *, sweep: b
     print(f"run: {folder.path}{end}", flush=True)
 
 
-def _description(config: DictConfig, choices: Choices, dataset: Dataset) -> dict[str, Any]:
+def describe(config: DictConfig, choices: Choices, dataset: Dataset) -> dict[str, Any]:
+    """What `run.json` says of a run."""
     plain = {group: name for group, name in choices.items() if not group.startswith("hydra/")}
     return {
         "task": config.task.name,

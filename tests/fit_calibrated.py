@@ -40,7 +40,24 @@ def half(items: Iterable[Conversation], which: int) -> Iterator[Conversation]:
 def generated(seed: int) -> Iterator[Conversation]:
     """Texts of kinds that public conversations hardly have."""
     rng = random.Random(seed)
-    words = "start stop retry worker queue timeout commit offset user order cache lock batch index reload shard".split()
+    words = [
+        "start",
+        "stop",
+        "retry",
+        "worker",
+        "queue",
+        "timeout",
+        "commit",
+        "offset",
+        "user",
+        "order",
+        "cache",
+        "lock",
+        "batch",
+        "index",
+        "reload",
+        "shard",
+    ]
     levels = ("INFO", "WARN", "ERROR", "DEBUG")
     pictures = [chr(code) for code in (*range(0x1F300, 0x1F650), *range(0x1F680, 0x1F6C6), 0x2705, 0x2764, 0x2B50)]
 

@@ -2,7 +2,8 @@
 
     python -m tests.readme        rewrite the printed blocks and the pictures of README.md
 
-Blocks stand between `<!-- output: ARGUMENTS -->` and `<!-- end -->`.
+Blocks stand between `<!-- output: ARGUMENTS -->` and `<!-- end -->`; `ARGUMENTS | N` shows the
+first N lines.
 """
 
 import re
@@ -21,9 +22,11 @@ _BLOCK = re.compile(r"(<!-- output: (.*?) -->\n```\n)(.*?)(```\n<!-- end -->)", 
 
 def printed(arguments: str, folder: Path) -> str:
     """What the command prints in an empty folder, without the blanks at the ends of lines."""
-    command = [sys.executable, "-m", "ctxbench", *arguments.split()]
+    settings, _, lines = arguments.partition(" | ")
+    command = [sys.executable, "-m", "ctxbench", *settings.split()]
     result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
-    return "".join(f"{line.rstrip()}\n" for line in result.stdout.splitlines())
+    shown = result.stdout.splitlines()[: int(lines) if lines else None]
+    return "".join(f"{line.rstrip()}\n" for line in shown)
 
 
 def blocks() -> list[tuple[str, str]]:
@@ -32,16 +35,17 @@ def blocks() -> list[tuple[str, str]]:
 
 
 def main() -> None:
-    """Run every block's command, and the estimation task for its picture."""
+    """Run every block's command and keep its pictures and the claims."""
     PICTURES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         text = _BLOCK.sub(lambda match: match[1] + printed(match[2], folder) + match[4], README.read_text("utf-8"))
-        printed("task=estimation", folder)
         README.write_text(text, "utf-8")
-        for picture in ("retained_by_tokens", "comparison", "bias_heatmap"):
+        for picture in ("retained_by_tokens", "comparison", "bias_o200k_base", "error_by_time", "trigger_error"):
             (found,) = folder.rglob(f"{picture}.png")
             shutil.copy(found, PICTURES / found.name)
+        (found,) = folder.rglob("claims.md")
+        shutil.copy(found, PICTURES.parent / found.name)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -89,18 +90,110 @@ def _all_text(folder: Path) -> str:
     return (folder / "samples.jsonl").read_text() + (folder / "summary.json").read_text()
 
 
+SMALL_ESTIMATION = ("dataset.languages=[zh-Hans]", "dataset.limit=2", "task.tokenizers=[o200k_base,llama3]")
+
+
 def test_estimation(run: Run) -> None:
-    code, out, err = run(
-        "task=estimation", "dataset.languages=[zh-Hans]", "dataset.limit=1", "task.tokenizers=[o200k_base,llama3]"
-    )
+    code, out, err = run("task=estimation", *SMALL_ESTIMATION, "task.estimators=[chars4,bytes4,chars4_observed]")
     assert (code, err) == (0, "")
-    summary = json.loads((folder_of(out) / "summary.json").read_text())
+    folder = folder_of(out)
+    summary = json.loads((folder / "summary.json").read_text())
+    rows = [json.loads(line) for line in (folder / "samples.jsonl").read_text().splitlines()]
+    for total in summary["totals"]:
+        tokens = sum(row["tokens"][total["tokenizer"]] for row in rows)
+        estimate = sum(row["estimates"][total["estimator"]] for row in rows)
+        assert total["bias"]["mean"] == pytest.approx(estimate / tokens - 1)
     bias = {(row["tokenizer"], row["estimator"]): row["bias"]["mean"] for row in summary["totals"]}
-    assert set(bias) == {
-        (t, e) for t in ("o200k_base", "llama3") for e in ("chars4", "bytes4", "cjk_x3", "script_divisor")
-    }
     assert bias["o200k_base", "chars4"] < -0.5  # characters / 4 sees less than half of the tokens of Chinese
-    assert (folder_of(out) / "bias_heatmap.png").is_file()
+    assert f"{100 * bias['o200k_base', 'chars4']:+.0f}" in out
+    assert {file.name for file in folder.glob("*.png")} == {
+        "bias_o200k_base.png", "bias_llama3.png", "tokens_per_character.png", "error_by_length.png",
+        "error_by_time.png", "trigger_error.png",
+    }  # fmt: skip
+    assert "| it underestimates Chinese | holds |" in (folder / "claims.md").read_text()
+
+
+def test_an_interrupted_estimation_is_resumed(run: Run) -> None:
+    settings = ("task=estimation", "dataset.limit=3", "task.tokenizers=[o200k_base]", "task.estimators=[chars4]")
+    folder = folder_of(run(*settings)[1])
+    samples, contexts = ((folder / f"{name}.jsonl").read_bytes() for name in ("samples", "contexts"))
+    (folder / "done.jsonl").write_text("")
+    (folder / "samples.jsonl").write_bytes(samples[:3000])
+    code, _, err = run(f"resume={folder}")
+    assert (code, err) == (0, "")
+    assert (folder / "samples.jsonl").read_bytes() == samples
+    assert (folder / "contexts.jsonl").read_bytes() == contexts
+
+
+TRACKED = ("dataset.languages=[en]", "dataset.limit=2", "task.tokenizers=[o200k_base]")
+
+
+def test_track_finds_what_became_worse_and_why(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code, _, err = run("track", *TRACKED)
+    assert code == 2
+    assert "there is no baseline; make one with: python -m ctxbench track --update" in err
+    assert run("track", "--update", *TRACKED)[0] == 0
+    code, out, _ = run("track", *TRACKED)
+    assert code == 0
+    assert "0 metrics are worse" in out
+    history = (tmp_path / "results" / "history" / "estimation.jsonl").read_text().splitlines()
+    first = json.loads(history[0])
+    assert set(first) >= {
+        "commit",
+        "date",
+        "dataset",
+        "package",
+        "estimator",
+        "tokenizer",
+        "language",
+        "n",
+        "bias",
+        "mae",
+        "p95",
+    }
+
+    changed = tmp_path / "configs"
+    shutil.copytree(ROOT / "configs", changed)
+    (changed / "estimator" / "chars4.yaml").write_text(
+        "_target_: ctxbench.tokens.estimators.chars4.Chars4\ndivisor: 3\n"
+    )
+    monkeypatch.setattr("ctxbench.resources.configs_folder", lambda: changed)
+    code, out, _ = run("track", *TRACKED)
+    assert code == 1
+    assert re.search(r"worse: chars4 / o200k_base / \w+: bias .*the estimator changed", out)
+    assert "worse: bytes4" not in out
+
+
+def test_track_says_when_the_baseline_is_of_other_data_or_none(run: Run, tmp_path: Path) -> None:
+    run("track", "--update", *TRACKED)
+    code, out, _ = run("track", "dataset.languages=[ta]", "dataset.limit=1", "task.tokenizers=[o200k_base]")
+    assert "note: the baseline is of other data" in out
+    assert code == 1
+    assert "the dataset changed" in out
+    assert run("track", "--plot")[1].count("written: ") == 2
+    baseline = tmp_path / "results" / "baseline" / "estimation.json"
+    baseline.write_text('{"schema_version": 99}')
+    assert "has schema version 99; make a new one with --update" in run("track", *TRACKED)[2]
+    baseline.write_text("{")
+    assert "not a baseline" in run("track", *TRACKED)[2]
+    history = tmp_path / "results" / "history" / "estimation.jsonl"
+    history.write_text('{"schema_version": 0}\n')
+    code, _, err = run("track", "--plot")
+    assert code == 2
+    assert "1 lines of" in err
+    assert "the history is empty" in err
+
+
+def test_calibrate_fits_weights_that_can_be_used(run: Run) -> None:
+    code, out, err = run("calibrate", "tokenizer=llama3", "dataset.languages=[en,ja]", "-o", "mine.json")
+    assert (code, err) == (0, "")
+    error = float(re.search(r"llama3: mean absolute error ([0-9.]+)%", out)[1])  # type: ignore[index]
+    assert error < 15
+    code, _, err = run(
+        "strategy=sliding", "tokenizer=llama3", "estimator=calibrated", "estimator.tokenizer=llama3",
+        "estimator.weights=mine.json", "dataset.languages=[ja]", "dataset.limit=1",
+    )  # fmt: skip
+    assert (code, err) == (0, "")
 
 
 def test_a_tokenizer_that_cannot_be_loaded_is_left_out_or_with_strict_an_error(
@@ -140,7 +233,7 @@ def test_a_failing_job_does_not_stop_the_sweep(run: Run) -> None:
     [
         (["strategy=clever"], "unknown strategy 'clever'; known: none, sliding, smart"),
         (["tokenizer=gpt9"], "unknown tokenizer 'gpt9'; known: cl100k_base"),
-        (["estimator=guess"], "unknown estimator 'guess'; known: bytes4, chars4"),
+        (["estimator=guess"], "unknown estimator 'guess'; known: bytes4, calibrated"),
         (["dataset=nothing"], "unknown dataset 'nothing'; known: bfcl, core"),
         (["dataset.path=nowhere.jsonl"], "no such file or folder, and no bundled dataset"),
         (["budgt=3"], "budgt"),
@@ -150,10 +243,10 @@ def test_a_failing_job_does_not_stop_the_sweep(run: Run) -> None:
         (["storage=redis", "storage.url=redis://127.0.0.1:1/0"], "storage redis"),
         (["summarizer=llm", "llm=openai", "budget=0.2"], "set the environment variable OPENAI_API_KEY"),
         (["summarizer=llm", "llm.model=none.gguf", "budget=0.2"], "no such file, and not one of the known names"),
-        (["task=estimation", "task.estimators=[what]"], "unknown estimator 'what'; known: bytes4, chars4"),
+        (["task=estimation", "task.estimators=[what]"], "unknown estimator 'what'; known: bytes4, calibrated"),
         (["task=estimation", "task.tokenizers=[what]"], "unknown tokenizer 'what'"),
         (["resume=nowhere"], "is not a run"),
-        (["frobnicate"], "unknown command 'frobnicate'; known: list, import, validate, models"),
+        (["frobnicate"], "unknown command 'frobnicate'; known: list, import, validate, models, calibrate, track"),
         (["list", "colours"], "unknown group 'colours'; known: .*strategy"),
         (["validate", "missing.jsonl"], "no such file or folder"),
         (["tokenizer=hf"], "no value for tokenizer.name"),

@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ctxbench.tokens.calibration import fit, labelled_texts
     from ctxbench.tokens.estimators.calibrated import Calibrated, load_weights
 
-    config = composed(arguments.overrides)
+    config, _ = composed(arguments.overrides)
     dataset = build_dataset(config.dataset)
     names = arguments.tokenizers.split(",") if arguments.tokenizers else []
     tokenizers = [build_option("tokenizer", name) for name in names] or [build_tokenizer(config.tokenizer)]

@@ -21,7 +21,9 @@ Estimators = Mapping[str, AdditiveEstimator]
 Tokenizers = Mapping[str, Tokenizer]
 
 
-def estimate_texts(conversation: Conversation, estimators: Estimators, tokenizers: Tokenizers) -> Iterator[EstimationRow]:
+def estimate_texts(
+    conversation: Conversation, estimators: Estimators, tokenizers: Tokenizers
+) -> Iterator[EstimationRow]:
     """Yield a row for each message of the conversation."""
     strings = [message_texts(message) for message in conversation.messages]
     counted = {name: _counts(tokenizer, strings) for name, tokenizer in tokenizers.items()}

@@ -31,7 +31,7 @@ def draw_all(summary: dict[str, Any], folder: Path, tokenizer: str, dataset: str
     by_length = [row for row in summary["by_length"] if row.tokenizer == tokenizer]
     paths += plot_error_by_length(by_length, folder, f"error by length of the text · {title}")
     totals = [row for row in summary["totals"] if row.tokenizer == tokenizer]
-    paths += plot_error_by_time(totals, summary["speed"], folder, f"error against time · {title}")
+    paths += plot_error_by_time(totals, summary["speed"], folder, f"error and time of one message · {title}")
     triggers = [row for row in summary["trigger"] if row.tokenizer == tokenizer and row.conversations]
     return paths + (plot_trigger(triggers, folder, f"trigger error · {title}") if triggers else [])
 
@@ -89,9 +89,11 @@ def plot_fertility(rows: Sequence[Fertility], folder: Path, title: str) -> list[
             axes.set_ylim(bottom=0)
         if len(panels) > 1:
             grid.flat[1].axhline(1, color=GREY, linewidth=0.8)
-        grid.flat[-1].set_xticks(range(len(languages)), languages, rotation=60 if len(languages) > 20 else 0)
-        grid.flat[0].legend(ncols=min(6, len(tokenizers)), loc="lower left", bbox_to_anchor=(0, 1.08))
-        grid.flat[0].set_title(title, pad=28)
+        grid.flat[-1].set_xticks(range(len(languages)), languages, rotation=60 if len(languages) > 12 else 0)
+        grid.flat[0].set_title(title)
+        figure.legend(
+            *grid.flat[0].get_legend_handles_labels(), ncols=min(6, len(tokenizers)), loc="outside lower center"
+        )
         return save(figure, folder, "tokens_per_character")
 
 
@@ -120,7 +122,9 @@ def plot_error_by_length(rows: Sequence[EstimationSummary], folder: Path, title:
                 label=estimator,
             )
         axes.set_xticks(range(len(groups)), [f"{group}\nn = {texts[group]:,}" for group in groups])
-        axes.set(ylabel="mean absolute error (%, 95 % CI)", xlabel="characters of the message (n = messages)", title=title)
+        axes.set(
+            ylabel="mean absolute error (%, 95 % CI)", xlabel="characters of the message (n = messages)", title=title
+        )
         axes.set_ylim(bottom=0)
         axes.legend(ncols=2)
         return save(figure, folder, "error_by_length")
@@ -138,7 +142,11 @@ def plot_error_by_time(
     points += [(s.us_per_text, 0.0, s.name, s.kind) for s in speeds if s.name.partition(",")[0] in exact]
     with plot_style():
         figure, axes = pyplot.subplots(figsize=(8, 4.8))
-        for kind, marker, colour in (("estimator", "o", COLOURS[0]), ("tokenizer", "s", COLOURS[1]), ("cached", "D", COLOURS[2])):
+        for kind, marker, colour in (
+            ("estimator", "o", COLOURS[0]),
+            ("tokenizer", "s", COLOURS[1]),
+            ("cached", "D", COLOURS[2]),
+        ):
             chosen = [point for point in points if point[3] == kind]
             axes.plot([p[0] for p in chosen], [p[1] for p in chosen], marker, color=colour, label=_KINDS[kind])
             for time, error, name, _ in chosen:
@@ -166,11 +174,14 @@ def plot_trigger(rows: Sequence[TriggerSummary], folder: Path, title: str) -> li
     windows = list(dict.fromkeys(row.window for row in rows))
     with plot_style():
         height = 0.27 * len({row.estimator for row in rows}) + 1.6
-        figure, grid = pyplot.subplots(1, len(windows), figsize=(3.4 * len(windows) + 2, height), squeeze=False, sharey=True)
+        figure, grid = pyplot.subplots(
+            1, len(windows), figsize=(3.4 * len(windows) + 2, height), squeeze=False, sharey=True
+        )
         for axes, window in zip(grid.flat, windows, strict=True):
             chosen = [row for row in rows if row.window == window]
             _draw_trigger(axes, chosen, window)
-        grid.flat[0].set_title(title, pad=26)
+        grid.flat[0].invert_yaxis()  # the panels share it
+        grid.flat[0].set_title(title)
         figure.legend(*grid.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
         return save(figure, folder, "trigger_error")
 
@@ -182,13 +193,13 @@ def _draw_trigger(axes: "Axes", rows: Sequence[TriggerSummary], window: str) -> 
     axes.barh(places, late, color=COLOURS[1], label="too late: the request is larger than the window")
     axes.barh(places, early, color=COLOURS[5], label="too early: context is thrown away")
     axes.set_yticks(places, [row.estimator for row in rows], fontsize=8)
-    axes.invert_yaxis()
     axes.axvline(0, color=GREY, linewidth=0.8)
     axes.set_xlim(-105, 105)
     axes.xaxis.set_major_formatter(lambda value, _: f"{abs(value):.0f}")
-    n = max(row.conversations for row in rows)
+    for place, row in zip(places, rows, strict=True):
+        axes.annotate(f"n={row.conversations}", (104, place), ha="right", va="center", fontsize=7, color=GREY)
     named = f"window {window} of the tokens" if "." in window else f"window {window} tokens"
-    axes.set_xlabel(f"% of conversations that reach it (n ≤ {n})\n{named}", fontsize=9)
+    axes.set_xlabel(f"% of the n conversations that reach it\n{named}", fontsize=9)
 
 
 def _best_first(rows: Sequence[EstimationSummary]) -> list[str]:

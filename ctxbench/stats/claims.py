@@ -26,10 +26,11 @@ def claims(by_language: Sequence[EstimationSummary], speeds: Sequence[Speed]) ->
         if (row.estimator, row.tokenizer) == (ESTIMATOR, TOKENIZER) and row.bias is not None
     }
     chinese = {language: value for language, value in bias.items() if language.startswith("zh")}
+    english = {language: value for language, value in bias.items() if language == "en"}
     time = next((speed.us_per_text for speed in speeds if speed.name == ESTIMATOR), None)
     return [
         _claim("the estimate is about ±20 % off", _all_within(bias, 0.2), _list(bias)),
-        _claim("it is accurate for English (within 10 %)", _all_within(_only(bias, "en"), 0.1), _list(_only(bias, "en"))),
+        _claim("it is accurate for English (within 10 %)", _all_within(english, 0.1), _list(english)),
         _claim("it underestimates Chinese", _all_below(chinese), _list(chinese)),
         _claim("it takes microseconds a message", None if time is None else time < 10, f"{time or 0:.2f} µs"),
     ]
@@ -40,7 +41,7 @@ def markdown(found: Sequence[Claim], dataset: str) -> str:
     lines = [
         "# What is said of characters / 4",
         "",
-        f"Measured on the dataset `{dataset}`, text error (bias = sum(estimate) / sum(tokens) - 1) against `{TOKENIZER}`,",
+        f"Measured on the dataset `{dataset}`: bias, sum(estimate) / sum(tokens) - 1, against `{TOKENIZER}`,",
         "all messages of a language together. Made by `python -m ctxbench task=estimation`.",
         "",
         "| claim | verdict | measured |",
@@ -53,10 +54,6 @@ def markdown(found: Sequence[Claim], dataset: str) -> str:
 def _claim(text: str, holds: bool | None, measured: str) -> Claim:
     verdict = "no data" if holds is None or not measured else "holds" if holds else "does not hold"
     return Claim(text, verdict, measured or "–")
-
-
-def _only(bias: dict[str, float], language: str) -> dict[str, float]:
-    return {name: value for name, value in bias.items() if name == language}
 
 
 def _all_within(bias: dict[str, float], limit: float) -> bool | None:

@@ -32,14 +32,18 @@ def run(config: DictConfig, choices: Choices, dataset: Dataset, folder: RunFolde
         tokenizer.count_batch(texts)
     observed = choices["tokenizer"] if choices["tokenizer"] in tokenizers else next(iter(tokenizers))
     batches = {
-        f"{start}": dataset.conversations[start : start + BATCH] for start in range(0, len(dataset.conversations), BATCH)
+        f"{start}": dataset.conversations[start : start + BATCH]
+        for start in range(0, len(dataset.conversations), BATCH)
     }
 
     def work(unit: Unit) -> Tables:
         chosen = batches[unit.conversation]
         contexts = (estimate_contexts(one, estimators, tokenizers, observed=observed) for one in chosen)
         samples = (estimate_texts(one, estimators, tokenizers) for one in chosen)
-        return {"samples": [row for rows in samples for row in rows], "contexts": [row for rows in contexts for row in rows]}
+        return {
+            "samples": [row for rows in samples for row in rows],
+            "contexts": [row for rows in contexts for row in rows],
+        }
 
     batch_of = {one.id: Unit(name) for name, chosen in batches.items() for one in chosen}
     units = [Unit(name) for name in batches]

@@ -13,6 +13,7 @@ from ctxbench.runs.frames import load_frame
 from ctxbench.runs.schema import SCHEMA_VERSION
 from ctxbench.runs.units import Tables, Unit, run_units
 
+
 def run(config: DictConfig, choices: Choices, dataset: Dataset, folder: RunFolder) -> None:
     """Replay every conversation under every budget; rows go to `contexts` and `samples`."""
     tokenizer = build_tokenizer(config.tokenizer)

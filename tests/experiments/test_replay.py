@@ -6,7 +6,6 @@ from ctxbench.context.strategies.none import NoCompression
 from ctxbench.context.strategies.sliding import SlidingWindow
 from ctxbench.conversation.model import Conversation, Message, Probe
 from ctxbench.errors import CtxbenchError
-from ctxbench.experiments.estimation import estimate_conversation
 from ctxbench.experiments.replay import asks, replay
 from ctxbench.experiments.retention import budget_tokens, compare_messages, run_conversation
 from ctxbench.runs.schema import ContextRow, RetentionRow
@@ -103,23 +102,6 @@ def test_messages_are_compared_by_what_they_say() -> None:
     same = Message("user", "a")
     assert compare_messages([a, b, a], [same, Message("system", "new")]) == (1, 2, 1)
     assert compare_messages([a, a], [a, a, a]) == (2, 0, 1)
-
-
-def test_estimation_rows(small: Conversation) -> None:
-    rows = list(estimate_conversation(small, {"chars4": Chars4()}, {"words": WORDS}))
-    assert len(rows) == 9
-    first = rows[0]
-    assert (first.text, first.language, first.kind) == ("small#0", "en", "chat")
-    assert (first.characters, first.tokens, first.estimates) == (17, {"words": 3}, {"chars4": 4})  # systemBe helpful.
-
-
-def test_an_estimator_that_gives_nonsense_is_named(small: Conversation) -> None:
-    class Negative(Chars4):
-        def tokens(self, size: int) -> int:
-            return -1
-
-    with pytest.raises(CtxbenchError, match="estimator bad gave -1 for text small#0"):
-        list(estimate_conversation(small, {"bad": Negative()}, {"words": WORDS}))
 
 
 def test_probes_with_several_places_stand_in_their_middle(small: Conversation) -> None:

@@ -1,17 +1,21 @@
+import re
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 from rich.console import Console
 
-from ctxbench.report.estimation_plots import plot_bias_heatmap
+from ctxbench.experiments.speed import Speed
+from ctxbench.report.estimation_plots import draw_all
+from ctxbench.report.estimation_tables import tables
 from ctxbench.report.retention_plots import (
     plot_retained_by_position,
     plot_retained_by_tokens,
     plot_tokens_by_turn,
 )
-from ctxbench.report.tables import comparison_table, estimation_table, mean_cell, retention_table
-from ctxbench.stats import estimation, retention
+from ctxbench.report.tables import comparison_table, mean_cell, retention_table
+from ctxbench.stats import estimation, fertility, retention, trigger
 from ctxbench.stats.intervals import Mean
 from tests.stats.test_summaries import CONTEXTS, ESTIMATES, SAMPLES
 
@@ -46,12 +50,52 @@ def test_the_comparison_has_a_column_for_what_varied() -> None:
     assert "smart" in shown
 
 
-def test_the_estimation_table_shows_bias_and_error() -> None:
-    frame = estimation.errors(ESTIMATES)
-    by_language, totals = estimation.summarise(frame, "language"), estimation.summarise(frame, None)
-    shown = text(estimation_table(by_language, totals, "t", "title"))
-    assert "-20% (30%)" in shown
-    assert "–" in shown
+def summary() -> dict[str, Any]:
+    table = estimation.ErrorTable(ESTIMATES)
+    rows = [{"conversation": "a", "seen": n, "language": "en", "tokens": {"t": 40 * n}, "prompt": {"t": 44 * n},
+             "estimates": {"e": 50 * n, "f": 20 * n}} for n in range(1, 6)]  # fmt: skip
+    names = ("e", "f", "t", "t, counted once")
+    kinds = ("estimator", "estimator", "tokenizer", "cached")
+    return {
+        "totals": table.summarise(None),
+        "by_language": table.summarise("language"),
+        "by_script": table.summarise("script"),
+        "by_length": table.summarise("length"),
+        "contexts": estimation.ErrorTable(rows).summarise(None),
+        "prompts": estimation.ErrorTable(rows, "prompt").summarise(None),
+        "trigger": trigger.summarise(rows, [0.5, 100]),
+        "fertility": fertility.fertility(ESTIMATES),
+        "speed": [
+            Speed(name, kind, 1.5 * n + 0.1, 10.0) for n, (name, kind) in enumerate(zip(names, kinds, strict=True))
+        ],
+    }
+
+
+def test_the_estimation_tables_show_the_summary() -> None:
+    shown = "".join(text(table) for table in tables(summary(), "t", "made"))
+    assert "bias in % by language" in shown
+    assert re.search(r"e +-20 +-80", shown)  # 32 of 40 tokens in English, 3 of 15 in Chinese
+    assert "trigger error" in shown
+    assert "100: late" in shown
+
+
+def test_the_estimation_plots_are_drawn(tmp_path: Path) -> None:
+    paths = draw_all(summary(), tmp_path, "t", "made")
+    assert {path.stem for path in paths} == {
+        "bias_t", "tokens_per_character", "error_by_length", "error_by_time", "trigger_error",
+    }  # fmt: skip
+    assert all(path.stat().st_size > 1000 for path in paths)
+
+
+def test_the_history_is_drawn(tmp_path: Path) -> None:
+    from ctxbench.report.history_plot import plot_history
+    from tests.stats.test_history import record
+
+    rows = [
+        record(mae=value, commit=f"{n:040}", date=f"2026-01-{n + 1:02}")
+        for n, value in enumerate([0.3] * 5 + [0.1] * 5)
+    ]
+    assert [path.name for path in plot_history(rows, tmp_path)] == ["estimation.png", "estimation.svg"]
 
 
 @pytest.mark.parametrize(
@@ -66,9 +110,8 @@ def test_plots_are_written_as_png_and_svg(tmp_path: Path, rows: pd.DataFrame) ->
     )
     paths += plot_retained_by_position(samples, tmp_path, "t")
     paths += plot_tokens_by_turn(contexts, tmp_path, "t")
-    paths += plot_bias_heatmap(estimation.summarise(estimation.errors(ESTIMATES), "language"), tmp_path, "t")
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(path.name for path in paths)
-    assert len(paths) == 8
+    assert len(paths) == 6
     assert all(path.read_bytes()[:5] in (b"\x89PNG\r", b"<?xml") for path in paths)
 
 

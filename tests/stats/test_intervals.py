@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from ctxbench.stats.intervals import proportion, ratio
+from ctxbench.stats.intervals import proportion, quantile, ratio, ratios
 
 
 def test_a_proportion_and_its_counts() -> None:
@@ -60,3 +60,64 @@ def test_units_that_agree_within_clusters_widen_the_interval() -> None:
     assert clustered is not None
     assert mixed is not None
     assert clustered.high - clustered.low > 2 * (mixed.high - mixed.low)
+
+
+def test_the_bootstrap_agrees_with_scipys() -> None:
+    from scipy.stats import bootstrap
+
+    rng = np.random.default_rng(5)
+    top, bottom = rng.poisson(20, 40).astype(float), rng.poisson(50, 40).astype(float) + 1
+    mean = ratio(top, bottom, [str(i) for i in range(40)])
+    assert mean is not None
+    theirs = bootstrap(
+        (top, bottom), lambda a, b, axis: a.sum(axis=axis) / b.sum(axis=axis), paired=True, vectorized=True,
+        n_resamples=20_000, method="percentile", rng=np.random.default_rng(1),
+    ).confidence_interval  # fmt: skip
+    assert [mean.low, mean.high] == pytest.approx([theirs.low, theirs.high], abs=0.006)
+
+
+def test_the_linearised_interval_agrees_with_the_bootstrap(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(6)
+    top, bottom = rng.normal(2, 3, 480), rng.uniform(5, 15, 480)
+    names = [str(i) for i in range(480)]
+    drawn = ratio(top, bottom, names)
+    monkeypatch.setattr("ctxbench.stats.intervals.MANY_CLUSTERS", 100)
+    line = ratio(top, bottom, names)
+    assert drawn is not None
+    assert line is not None
+    assert (drawn.method, line.method) == ("bootstrap", "linearised")
+    assert [line.low, line.high] == pytest.approx([drawn.low, drawn.high], abs=0.004)
+
+
+def test_columns_share_their_resamples() -> None:
+    rng = np.random.default_rng(7)
+    tops, bottoms = rng.normal(0, 1, (30, 3)), np.ones((30, 3))
+    clusters = [str(i // 3) for i in range(30)]
+    together = ratios(tops, bottoms, clusters, 1)
+    alone = [ratio(tops[:, column], bottoms[:, column], clusters, 1) for column in range(3)]
+    assert [(m.low, m.high) for m in together if m] == [pytest.approx((m.low, m.high)) for m in alone if m]
+
+
+def test_a_quantile_and_its_interval() -> None:
+    values = np.arange(1.0, 101.0)
+    clusters = [str(i % 20) for i in range(100)]
+    p95 = quantile(values, clusters, 0.95)
+    assert p95 is not None
+    assert p95.mean == 95.0
+    assert 85 <= p95.low < 95 < p95.high <= 100
+    assert quantile(np.array([]), [], 0.95) is None
+    single = quantile(values, ["a"] * 100, 0.95)
+    assert single is not None
+    assert math.isnan(single.low)
+
+
+def test_the_quantiles_interval_by_order_statistics_agrees_with_the_bootstrap(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = np.random.default_rng(8).exponential(1, 480)
+    names = [str(i) for i in range(480)]
+    drawn = quantile(values, names, 0.9)
+    monkeypatch.setattr("ctxbench.stats.intervals.MANY_CLUSTERS", 100)
+    ordered = quantile(values, names, 0.9)
+    assert drawn is not None
+    assert ordered is not None
+    assert (drawn.method, ordered.method) == ("bootstrap", "order")
+    assert [ordered.low, ordered.high] == pytest.approx([drawn.low, drawn.high], abs=0.25)

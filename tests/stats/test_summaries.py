@@ -1,9 +1,12 @@
 """The figures of the tables, from rows small enough to work them out by hand."""
 
+from typing import Any
+
 import pandas as pd
 import pytest
 
-from ctxbench.stats import estimation, retention
+from ctxbench.experiments.speed import Speed
+from ctxbench.stats import claims, estimation, fertility, retention, trigger
 
 
 def context(conversation: str, language: str, **fields: object) -> dict[str, object]:
@@ -73,35 +76,103 @@ def test_budgets_are_kept_apart() -> None:
     assert [quarter.retained.mean, half.retained.mean] == pytest.approx([2 / 3, 1.0])
 
 
-ESTIMATES = pd.DataFrame(
-    [
-        {"text": "a#0", "conversation": "a", "language": "en", "kind": "chat", "characters": 40,
-         "tokens": {"t": 10}, "estimates": {"e": 12, "f": 10}},
-        {"text": "a#1", "conversation": "a", "language": "en", "kind": "chat", "characters": 20,
-         "tokens": {"t": 30}, "estimates": {"e": 20, "f": 30}},
-        {"text": "b#0", "conversation": "b", "language": "zh", "kind": "chat", "characters": 0,
-         "tokens": {"t": 0}, "estimates": {"e": 0, "f": 5}},
-    ]
-)  # fmt: skip
+ESTIMATES = [
+    {"text": "a#0", "conversation": "a", "language": "en", "kind": "chat", "characters": 40, "parallel": "s",
+     "tokens": {"t": 10}, "estimates": {"e": 12, "f": 10}},
+    {"text": "a#1", "conversation": "a", "language": "en", "kind": "code", "characters": 200, "parallel": None,
+     "tokens": {"t": 30}, "estimates": {"e": 20, "f": 30}},
+    {"text": "b#0", "conversation": "b", "language": "zh-Hans", "kind": "chat", "characters": 0, "parallel": "s",
+     "tokens": {"t": 0}, "estimates": {"e": 0, "f": 5}},
+    {"text": "b#1", "conversation": "b", "language": "zh-Hans", "kind": "chat", "characters": 10, "parallel": "s",
+     "tokens": {"t": 15}, "estimates": {"e": 3, "f": 15}},
+]  # fmt: skip
 
 
-def test_errors_have_a_row_for_each_text_tokenizer_and_estimator() -> None:
-    frame = estimation.errors(ESTIMATES)
-    assert len(frame) == 6
-    first = frame[(frame["text"] == "a#0") & (frame["estimator"] == "e")].iloc[0]
-    assert first["error"] == pytest.approx(0.2)
-    assert frame[frame["text"] == "b#0"]["error"].isna().all()
-
-
-def test_bias_and_mean_absolute_error_are_ratios_of_sums() -> None:
-    frame = estimation.errors(ESTIMATES)
-    e, f = estimation.summarise(frame, None)
-    assert (e.estimator, e.texts, e.tokens) == ("e", 3, 40)
+def test_bias_mae_p95_and_worst_by_hand() -> None:
+    e, f = estimation.ErrorTable(ESTIMATES).summarise(None)
+    assert (e.tokenizer, e.estimator, e.texts, e.tokens) == ("t", "e", 4, 55)
     assert e.bias is not None
     assert e.mae is not None
-    assert e.bias.mean == pytest.approx((32 - 40) / 40)
-    assert e.mae.mean == pytest.approx((2 + 10) / 40)
+    assert e.p95 is not None
+    assert e.bias.mean == pytest.approx((35 - 55) / 55)
+    assert e.mae.mean == pytest.approx((2 + 10 + 0 + 12) / 55)
+    assert [e.worst, len(e.worst_text)] == pytest.approx([12 / 15, len("b#1")])
+    assert e.p95.mean == pytest.approx(12 / 15)  # of 1/5, 1/3, 4/5: the third of three
+    assert e.p95.n == 3  # a text without tokens has no relative error
     assert f.bias is not None
-    assert f.bias.mean == pytest.approx(5 / 40)
-    chinese = [row for row in estimation.summarise(frame, "language") if row.group == "zh"]
-    assert [row.bias for row in chinese] == [None, None]  # no tokens, no relative error
+    assert f.bias.mean == pytest.approx(5 / 55)
+
+
+@pytest.mark.parametrize(
+    ("by", "groups"),
+    [
+        ("language", ["en", "zh-Hans"]),
+        ("script", ["Hans", "Latn"]),
+        ("kind", ["chat", "code"]),
+        ("length", ["< 50", "< 1,000"]),
+    ],
+)
+def test_groups(by: str, groups: list[str]) -> None:
+    assert [row.group for row in estimation.ErrorTable(ESTIMATES).summarise(by) if row.estimator == "e"] == groups
+
+
+def test_a_table_without_rows_has_no_summary() -> None:
+    assert estimation.ErrorTable([]).summarise("language") == []
+
+
+def test_fertility_and_premium_by_hand() -> None:
+    english, chinese = fertility.fertility(ESTIMATES)
+    assert (english.tokens, english.characters, english.tokens_per_character, english.premium) == (
+        40,
+        240,
+        40 / 240,
+        1.0,
+    )
+    assert (chinese.tokens_per_character, chinese.premium) == (1.5, 1.5)  # 15 tokens for what English says in 10
+
+
+def contexts(name: str, *pairs: tuple[int, int]) -> list[dict[str, Any]]:
+    """Contexts of a conversation as (tokens of the prompt, estimate)."""
+    return [{"conversation": name, "prompt": {"t": t}, "tokens": {"t": t}, "estimates": {"e": e}} for t, e in pairs]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "late", "early"),
+    [
+        ([(50, 50), (90, 95), (120, 125)], 0, 0),  # the estimate passes 100 when the prompt does
+        ([(50, 30), (110, 70), (160, 105)], 10, 0),  # once, 110 were sent
+        ([(50, 30), (110, 70), (160, 90)], 60, 0),  # never compressed
+        ([(50, 70), (80, 110)], 0, 20),  # 20 tokens thrown away
+    ],
+)
+def test_trigger_by_hand(pairs: list[tuple[int, int]], late: int, early: int) -> None:
+    outcome = trigger.trigger(contexts("a", *pairs), "t", "e", 100)
+    assert outcome is not None
+    assert (outcome.late, outcome.early) == (late, early)
+
+
+def test_conversations_below_the_window_do_not_count() -> None:
+    rows = contexts("a", (50, 60)) + contexts("b", (80, 110)) + contexts("c", (150, 90))
+    (summary,) = trigger.summarise(rows, [100])
+    assert (summary.window, summary.conversations) == ("100", 2)
+    assert summary.late is not None
+    assert summary.early is not None
+    assert (summary.late.mean, summary.late_tokens, summary.early.mean, summary.early_tokens) == (0.5, 50, 0.5, 20)
+    (half,) = trigger.summarise(contexts("a", (40, 40), (100, 60)), [0.5])
+    assert half.late is not None
+    assert (half.window, half.conversations, half.late.mean) == ("0.5", 1, 0.0)
+    assert trigger.summarise([], [100]) == []
+
+
+def test_claims_have_verdicts() -> None:
+    rows = [
+        {"text": f"{lang}#0", "conversation": lang, "language": lang, "kind": "chat", "characters": 1, "parallel": None,
+         "tokens": {"o200k_base": 100}, "estimates": {"chars4": estimate}}
+        for lang, estimate in (("en", 105), ("zh-Hans", 40))
+    ]  # fmt: skip
+    by_language = estimation.ErrorTable(rows).summarise("language")
+    found = claims.claims(by_language, [Speed("chars4", "estimator", 0.1, 100.0)])
+    assert [one.verdict for one in found] == ["does not hold", "holds", "holds", "holds"]
+    assert "zh-Hans -60 %" in found[2].measured
+    assert "| it underestimates Chinese | holds | zh-Hans -60 % |" in claims.markdown(found, "made")
+    assert {one.verdict for one in claims.claims([], [])} == {"no data"}

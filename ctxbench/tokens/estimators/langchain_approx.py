@@ -4,6 +4,7 @@ Per message ceil(characters / 4) + 3; characters are those of content, role, nam
 Python form of the tool calls, and the tool call's id.
 """
 
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -38,8 +39,6 @@ class LangchainApprox(AdditiveEstimator):
 def _as_langchain(call: ToolCall) -> dict[str, Any]:
     """A tool call as LangChain's message holds it, its arguments parsed."""
     arguments: Any = call.function.arguments
-    try:
+    with suppress(msgspec.DecodeError):  # LangChain keeps a call that is no JSON apart, as text
         arguments = msgspec.json.decode(arguments)
-    except msgspec.DecodeError:
-        pass  # LangChain keeps such a call apart, as text
     return {"name": call.function.name, "args": arguments, "id": call.id, "type": "tool_call"}
