@@ -7,6 +7,7 @@ from rich.table import Table
 
 from ctxbench.report.tables import add_numbers, new_table
 from ctxbench.stats.estimation import EstimationSummary
+from ctxbench.stats.fertility import Fertility
 from ctxbench.stats.intervals import Mean
 from ctxbench.stats.trigger import TriggerSummary
 
@@ -21,11 +22,13 @@ def tables(summary: dict[str, Any], tokenizer: str, dataset: str) -> list[Table]
     title = f"{dataset}, against {tokenizer}"
     made = [
         bias_table(summary[shown], tokenizer, f"bias in % by {shown.removeprefix('by_')} · {title}"),
+        bias_table(summary["by_kind"], tokenizer, f"bias in % by kind of text · {title}"),
         error_table(summary, tokenizer, f"errors · {title}"),
     ]
     if any(row.conversations for row in summary["trigger"]):
         made.append(trigger_table(summary["trigger"], tokenizer, f"trigger error · {title}"))
-    return [*made, tokenizer_table(summary, dataset)]
+    made.append(tokenizer_table(summary, dataset))
+    return [*made, ratio_table(summary["fertility"], tokenizer, f"tokens, {tokenizer} = 1 · {dataset}")]
 
 
 def bias_table(rows: Sequence[EstimationSummary], tokenizer: str, title: str) -> Table:
@@ -121,6 +124,20 @@ def tokenizer_table(summary: dict[str, Any], dataset: str) -> Table:
         figures = (f"{tokens:,}", f"{tokens / max(1, characters):.3f}", bias)
         times = (f"{speed.us_per_text:.1f} µs", f"{speed.mb_per_s:.1f}", f"{cached.us_per_text:.1f} µs")
         table.add_row(name, *figures, *times)
+    return table
+
+
+def ratio_table(rows: Sequence[Fertility], tokenizer: str, title: str) -> Table:
+    """A row a language, a column a tokenizer: its tokens over those of `tokenizer`, on the same texts."""
+    table = new_table(title, "premium: tokens for the same content, English = 1, where there is parallel text.")
+    table.add_column("language", no_wrap=True)
+    names = list(dict.fromkeys(row.tokenizer for row in rows))
+    add_numbers(table, *names, "premium")
+    cells = {(row.language, row.tokenizer): row for row in rows}
+    for language in dict.fromkeys(row.language for row in rows):
+        one = cells[language, tokenizer]
+        ratios = [f"{cells[language, name].tokens / max(1, one.tokens):.2f}" for name in names]
+        table.add_row(language, *ratios, "–" if one.premium is None else f"{one.premium:.2f}")
     return table
 
 

@@ -61,6 +61,7 @@ def summary() -> dict[str, Any]:
         "by_language": table.summarise("language"),
         "by_script": table.summarise("script"),
         "by_length": table.summarise("length"),
+        "by_kind": table.summarise("kind"),
         "contexts": estimation.ErrorTable(rows).summarise(None),
         "prompts": estimation.ErrorTable(rows, "prompt").summarise(None),
         "trigger": trigger.summarise(rows, [0.5, 100]),
