@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from ctxbench.errors import CtxbenchError, unknown_name
 
-COMMANDS = ("list", "import", "validate", "models", "calibrate", "track")
+COMMANDS = ("list", "import", "validate", "models", "show", "compare", "calibrate", "track")
 """Each is a module in `ctxbench.commands`; names of modules are spelled `list_` where Python takes the name."""
 
 USAGE = """\

@@ -90,7 +90,7 @@ def manager_factory(config: DictConfig) -> Callable[[Conversation, int], Context
             strategy,
             max_tokens,
             storage=storage,
-            write_back=config.write_back,
+            write_back=config.write_back or config.rounds > 0,
             on_failure=config.on_failure,
             fallback=fallback,
             retries=config.retries,

@@ -9,6 +9,9 @@ from omegaconf import DictConfig
 from ctxbench.runs.folder import RunFolder
 from ctxbench.runs.frames import load_frame
 
+MOST_PANELS = 6
+"""Jobs that one plot can show side by side."""
+
 
 class ComparisonCallback(Callback):
     """Hydra calls this when all jobs have ended, whichever launcher ran them."""
@@ -19,31 +22,58 @@ class ComparisonCallback(Callback):
 
 
 def compare_sweep(folder: Path) -> None:
-    """Print the comparison of the finished runs below a sweep's folder and draw its plot."""
+    """Print the comparison of the finished runs below a sweep's folder and draw its plots."""
     runs = [RunFolder(path.parent) for path in sorted(folder.glob("*/summary.json"), key=_job_number)]
     tasks = {run.description()["task"] for run in runs}
     if tasks != {"retention"}:
         if runs:
             print(f"sweep: {folder}")
         return
-    from ctxbench.report.retention_plots import plot_retained_by_tokens
-    from ctxbench.report.tables import comparison_table, console
-    from ctxbench.stats.retention import RetentionSummary, summarise
+    from ctxbench.report.retention_tables import comparison_table, round_table
+    from ctxbench.report.tables import console
+    from ctxbench.stats.retention import RetentionSummary
+    from ctxbench.tasks.retention import summary_of
 
     jobs = _varied(runs)
-    rows: list[RetentionSummary] = []
-    series: dict[str, list[RetentionSummary]] = {}
-    for run, job in zip(runs, jobs, strict=True):
-        line = ", ".join(f"{name}={value}" if name != "strategy" else value for name, value in job.items())
-        samples, contexts = load_frame(run), load_frame(run, "contexts")
-        totals = summarise(samples, contexts, None, run.description()["seed"])
-        series.setdefault(line, []).extend(totals)
-        rows += totals
+    names = [
+        ", ".join(f"{name}={value}" if name != "strategy" else value for name, value in job.items()) for job in jobs
+    ]
+    summaries = [summary_of(run) for run in runs]
+    rows: list[RetentionSummary] = [row for summary in summaries for row in summary["totals"]]
     dataset = runs[0].description()["dataset"]["name"]
-    console().print(comparison_table(jobs, rows, f"sweep of {len(runs)} jobs · dataset {dataset}"))
     if any(row.probes for row in rows):
-        plot_retained_by_tokens(series, folder, f"retained against tokens kept · dataset {dataset}", name="comparison")
+        _draw(runs, names, summaries, folder, dataset)
+    console().print(comparison_table(jobs, rows, f"sweep of {len(runs)} jobs · dataset {dataset}"))
+    for name, summary in zip(names, summaries, strict=True):
+        if "by_round" in summary:
+            console().print(round_table(summary["by_round"], f"{name}, after further rounds of other talk"))
     print(f"sweep: {folder}", flush=True)
+
+
+def _draw(runs: list[RunFolder], names: list[str], summaries: list[dict[str, Any]], folder: Path, dataset: str) -> None:
+    import pandas as pd
+
+    from ctxbench.report import comparison_plots as plots
+    from ctxbench.report.retention_plots import plot_retained_by_category
+
+    def series(group: str) -> dict[str, list[Any]]:
+        joined: dict[str, list[Any]] = {}
+        for name, summary in zip(names, summaries, strict=True):
+            joined.setdefault(name, []).extend(summary.get(group, []))
+        return joined
+
+    frames: dict[str, pd.DataFrame] = {}
+    for name, run in zip(names, runs, strict=True):
+        frame = load_frame(run)
+        frames[name] = pd.concat([frames[name], frame]) if name in frames else frame
+    plots.plot_frontier(series("totals"), folder, f"retained against tokens kept · {dataset}")
+    plots.plot_cost(series("totals"), folder, f"retained against cost · {dataset}")
+    plots.plot_depths(dict(list(frames.items())[:MOST_PANELS]), folder, f"retained by depth and budget · {dataset}")
+    for group in ("category", "language", "round"):
+        if not any(summary.get(f"by_{group}") for summary in summaries):
+            continue
+        chosen = dict(list(series(f"by_{group}").items())[:MOST_PANELS])
+        plot_retained_by_category(chosen, folder, f"retained by {group} · {dataset}", f"by_{group}")
 
 
 def _job_number(summary: Path) -> tuple[int, str]:

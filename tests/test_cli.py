@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +21,9 @@ from ctxbench.errors import CtxbenchError
 from ctxbench.files import append_lines
 from tests.conftest import ROOT, chat
 from tests.conversation.test_importers import LOCOMO
+from tests.models.test_openai import GOOD, serve
+
+__all__ = ["serve"]  # a fixture
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -63,7 +67,7 @@ def test_a_run_prints_a_table_and_leaves_a_folder_from_which_it_can_be_recompute
         assert shown in out
     folder = folder_of(out)
     described = json.loads((folder / "run.json").read_text())
-    assert described["schema_version"] == 1
+    assert described["schema_version"] == 2
     assert described["choices"]["strategy"] == "smart"
     assert described["dataset"]["conversations"] == 2
     samples = [json.loads(line) for line in (folder / "samples.jsonl").read_text().splitlines()]
@@ -82,7 +86,7 @@ def test_the_same_seed_gives_the_same_samples_and_summary(run: Run) -> None:
     settings = ("dataset.limit=1", "dataset.languages=[ja]", "seed=7")
     folders = [folder_of(run(*settings)[1])]
     folders.append(folder_of(run(*settings)[1]))
-    texts = [re.sub(r'"(latency_ms|seconds)": ?[0-9.e-]+', "", _all_text(folder)) for folder in folders]
+    texts = [re.sub(r'"(latency\w*|seconds)": ?[0-9.e-]+', "", _all_text(folder)) for folder in folders]
     assert texts[0] == texts[1]
 
 
@@ -221,6 +225,90 @@ def test_a_sweep_compares_its_jobs(run: Run) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("experiment", ["strategies", "rounds", "languages", "threshold"])
+def test_experiments_sweep_and_draw(run: Run, experiment: str) -> None:
+    code, out, err = run(f"experiment={experiment}", "dataset.limit=2", "dataset.languages=[en]")
+    assert (code, err) == (0, "")
+    sweep = Path(out.strip().splitlines()[-1].removeprefix("sweep: "))
+    pictures = {file.name for file in sweep.glob("*.png")}
+    assert pictures >= {"comparison.png", "cost.png", "depths.png", "by_category.png", "by_language.png"}
+    assert ("by_round.png" in pictures) == (experiment == "rounds")
+    if experiment == "strategies":
+        rows = [json.loads(line) for line in (sweep / "0" / "samples.jsonl").read_text().splitlines()]
+        scored = [row for row in rows if row["retained"] is not None]
+        assert all(row["retained"] and row["retained_full"] for row in scored)  # none keeps everything
+        assert sum(row["retained_empty"] for row in scored) == 0
+        assert sum(row["retained_oracle"] for row in scored) > 0.9 * len(scored)
+
+
+def test_a_reader_answers_and_its_recordings_are_replayed_without_a_model(run: Run, serve: Any) -> None:
+    reply = GOOD | {
+        "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "UNKNOWN"}}]
+    }
+    server = serve((200, reply))
+    settings = [
+        "strategy=sliding", "reader=llm", "llm=recorded", "llm@llm.inner=openai", "llm.inner.api_key_env=null",
+        "dataset.limit=1", "dataset.languages=[en]",
+    ]  # fmt: skip
+    code, out, err = run(*settings, f"llm.inner.base_url={server.url}")
+    assert (code, err) == (0, "")
+    assert "answered" in out
+    first = folder_of(out)
+    asked = len(server.requests)
+    assert asked == 10  # one question a prompt
+    code, out, err = run(*settings, f"llm.inner.base_url={server.url}", "llm.mode=replay")
+    assert (code, err) == (0, "")
+    assert len(server.requests) == asked
+    texts = [
+        re.sub(r'"latency_ms":[0-9.e-]+', "", (one / "samples.jsonl").read_text()) for one in (first, folder_of(out))
+    ]
+    assert texts[0] == texts[1]
+    rows = [json.loads(line) for line in texts[0].replace(",,", ",").splitlines()]
+    assert {row["category"]: row["answered"] for row in rows if row["category"] in ("absent", "fact")} == {
+        "absent": True,
+        "fact": False,
+    }
+
+
+def test_a_judge_that_accepts_everything_is_not_believed(run: Run, serve: Any) -> None:
+    reply = GOOD | {
+        "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "CORRECT"}}]
+    }
+    server = serve((200, reply))
+    code, out, err = run(
+        "strategy=sliding", "reader=llm", "judge=llm", "llm=openai", f"llm.base_url={server.url}", "llm.api_key_env=null",
+        "dataset.limit=1", "dataset.languages=[en]",
+    )  # fmt: skip
+    assert code == 0
+    assert "wrong ones accepted 100%" in out
+    assert "its grades are not reported" in err
+    rows = [json.loads(line) for line in (folder_of(out) / "samples.jsonl").read_text().splitlines()]
+    assert all(row["judged"] is None for row in rows)
+    assert (folder_of(out) / "judge.json").is_file()
+
+
+def test_a_judge_needs_a_reader(run: Run) -> None:
+    code, _, err = run("judge=llm", "dataset.limit=1")
+    assert code == 2
+    assert "choose one with reader=llm" in err
+
+
+def test_two_runs_are_compared(run: Run) -> None:
+    settings = ["strategy=sliding", "dataset.limit=4", "dataset.languages=[en]"]
+    few, many = (str(folder_of(run(*settings, f"strategy.recent_messages={n}")[1])) for n in (2, 12))
+    code, out, _ = run("compare", few, many, "--fail-on-regression")
+    assert code == 0
+    assert "strategy.recent_messages" in out
+    assert run("compare", many, few, "--fail-on-regression")[0] == 1
+    found = json.loads(run("compare", few, many, "--json")[1])
+    samples = [
+        [json.loads(line) for line in (Path(name) / "samples.jsonl").read_text().splitlines()] for name in (few, many)
+    ]
+    rates = [[row["retained"] for row in rows if row["retained"] is not None] for rows in samples]
+    metric = next(one for one in found["metrics"] if one["metric"] == "retained")
+    assert metric["difference"] == pytest.approx(sum(rates[1]) / len(rates[1]) - sum(rates[0]) / len(rates[0]))
+
+
 def test_a_failing_job_does_not_stop_the_sweep(run: Run) -> None:
     code, out, err = run("-m", "strategy=sliding", "strategy.recent_messages=-1,4", "dataset.limit=1")
     assert code == 2
@@ -246,7 +334,10 @@ def test_a_failing_job_does_not_stop_the_sweep(run: Run) -> None:
         (["task=estimation", "task.estimators=[what]"], "unknown estimator 'what'; known: bytes4, calibrated"),
         (["task=estimation", "task.tokenizers=[what]"], "unknown tokenizer 'what'"),
         (["resume=nowhere"], "is not a run"),
-        (["frobnicate"], "unknown command 'frobnicate'; known: list, import, validate, models, calibrate, track"),
+        (
+            ["frobnicate"],
+            "unknown command 'frobnicate'; known: list, import, validate, models, show, compare, calibrate, track",
+        ),
         (["list", "colours"], "unknown group 'colours'; known: .*strategy"),
         (["validate", "missing.jsonl"], "no such file or folder"),
         (["tokenizer=hf"], "no value for tokenizer.name"),

@@ -9,6 +9,7 @@ from tests.readme import README, blocks, printed
 def comparable(text: str) -> str:
     """The text without what differs from run to run: seconds and the names of folders."""
     text = re.sub(r"results/(runs|sweeps)/\S+", "", text)
+    text = re.sub(r"[0-9.]+, [0-9.]+ ms", "", text)
     return re.sub(r"[ (]*[0-9.]+ s\)?$", "", text, flags=re.MULTILINE)
 
 

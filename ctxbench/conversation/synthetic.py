@@ -8,6 +8,7 @@ are in `phrases/`, a file a language.
 
 import random
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,7 @@ def generate(
     if tokens < 1 or not places or not all(0 <= depth <= 1 for depth in places):
         raise CtxbenchError("synthetic: give tokens and facts of 1 or more, and depths from 0 to 1")
     rng = random.Random(f"{language}-{tokens}-{places}-{seed}")  # noqa: S311 - repeatable, not secret
-    phrases: dict[str, Any] = msgspec.json.decode((_PHRASES / f"{language}.json").read_bytes())
+    phrases = _phrases(language)
     plans = _plans(places, phrases, rng)
     length = int(tokens * phrases["characters_per_token"])
     messages = [Message("system", phrases["system"])]
@@ -157,6 +158,17 @@ def _statement(
         ], True
     text = phrases["update"].format(fact=fact) if corrected else fact
     return [Message("user", text), Message("assistant", rng.choice(phrases["ack"]))], holds
+
+
+def small_talk(language: str, rng: random.Random) -> list[Message]:
+    """One exchange without any fact, in one of `LANGUAGES`."""
+    return _small_talk(_phrases(language), rng)
+
+
+@lru_cache
+def _phrases(language: str) -> dict[str, Any]:
+    phrases: dict[str, Any] = msgspec.json.decode((_PHRASES / f"{language}.json").read_bytes())
+    return phrases
 
 
 def _small_talk(phrases: dict[str, Any], rng: random.Random) -> list[Message]:

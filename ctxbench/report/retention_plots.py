@@ -32,11 +32,11 @@ def plot_retained_by_tokens(
         figure, axes = pyplot.subplots(figsize=(7.5, 4.8))
         for group in groups:
             if group.retained is not None:
-                x, y = _kept(group), group.retained.mean
+                x, y = kept_percent(group), group.retained.mean
                 axes.plot(x, y, ".", color=GREY, markersize=6)
                 axes.annotate(group.group, (x, y), xytext=(4, 3), textcoords="offset points", fontsize=8, color=GREY)
         for index, (label, rows) in enumerate(series.items()):
-            _draw_series(axes, label, rows, index)
+            draw_series(axes, label, rows, index)
         everything = next((row for rows in series.values() for row in rows if row.retained_empty), None)
         if everything is not None and everything.retained_empty is not None:
             axes.axhline(everything.retained_empty.mean, color=GREY, linestyle=":", linewidth=1)
@@ -48,8 +48,9 @@ def plot_retained_by_tokens(
         return save(figure, folder, name)
 
 
-def _draw_series(axes: "Axes", label: str, rows: Sequence[RetentionSummary], index: int) -> None:
-    points = sorted((_kept(row), row.retained) for row in rows if row.retained is not None)
+def draw_series(axes: "Axes", label: str, rows: Sequence[RetentionSummary], index: int) -> None:
+    """A line of one series over its budgets, with intervals."""
+    points = sorted((kept_percent(row), row.retained) for row in rows if row.retained is not None)
     if not points:
         return
     x, means = zip(*points, strict=True)
@@ -103,6 +104,63 @@ def plot_retained_by_position(samples: "pd.DataFrame", folder: Path, title: str,
         return save(figure, folder, "retained_by_position")
 
 
+def plot_retained_by_category(
+    series: Mapping[str, Sequence[RetentionSummary]], folder: Path, title: str, name: str = "retained_by_category"
+) -> list[Path]:
+    """Retained in each category of probes, or any other group; a marker a series, at each series' first budget."""
+    from matplotlib import pyplot
+
+    groups = sorted({row.group for rows in series.values() for row in rows if row.retained})
+    with plot_style():
+        figure, axes = pyplot.subplots(figsize=(max(7.5, 0.62 * len(groups) + 2), 4.4))
+        for index, (label, rows) in enumerate(series.items()):
+            budget = rows[0].budget if rows else ""
+            means = {row.group: row.retained for row in rows if row.budget == budget and row.retained}
+            places = [groups.index(group) + 0.14 * (index - (len(series) - 1) / 2) for group in means]
+            axes.errorbar(
+                places,
+                [mean.mean for mean in means.values()],
+                yerr=_bars(list(means.values())),
+                fmt=MARKERS[index % len(MARKERS)],
+                color=COLOURS[index % len(COLOURS)],
+                capsize=3,
+                label=f"{label}, budget {budget}",
+            )
+        counts = {row.group: row.retained.n for rows in series.values() for row in rows if row.retained}
+        axes.set_xticks(range(len(groups)), [f"{group}\nn={counts[group]}" for group in groups], fontsize=8)
+        axes.set(ylim=(-0.02, 1.05), ylabel="retained (share of probes, 95 % CI)", title=title)
+        axes.legend(loc="best")
+        return save(figure, folder, name)
+
+
+def plot_retained_by_round(samples: "pd.DataFrame", folder: Path, title: str, seed: int = 0) -> list[Path]:
+    """Survival by round, a line a category; where a category falls below half is marked."""
+    from matplotlib import pyplot
+
+    budget = samples["budget"].iloc[0]
+    rows = samples[(samples["budget"] == budget) & samples["retained"].notna()]
+    rounds = sorted(rows["round"].unique())
+    with plot_style():
+        figure, axes = pyplot.subplots(figsize=(8, 4.6))
+        for index, category in enumerate([None, *sorted(rows["category"].unique())]):
+            chosen = rows if category is None else rows[rows["category"] == category]
+            means = [shares(chosen[chosen["round"] == number], "retained", seed) for number in rounds]
+            heights = [mean.mean if mean else np.nan for mean in means]
+            label = f"all (n = {means[0].n if means[0] else 0})" if category is None else category
+            colour, width = ("black", 2.5) if category is None else (COLOURS[index % len(COLOURS)], 1.0)
+            marker = MARKERS[index % len(MARKERS)]
+            axes.plot(rounds, heights, color=colour, linewidth=width, marker=marker, markersize=4, label=label)
+            fallen = next((place for place, height in zip(rounds, heights, strict=True) if height < 0.5), None)
+            if fallen is not None and heights[0] >= 0.5:
+                axes.plot(fallen, heights[rounds.index(fallen)], "o", markersize=11, fillstyle="none", color=GREY)
+        axes.axhline(0.5, color=GREY, linestyle=":", linewidth=1)
+        axes.set_xticks(rounds)
+        axes.set(ylim=(-0.02, 1.05), ylabel="retained (share of probes)", title=f"{title} · budget {budget}")
+        axes.set_xlabel("rounds of other talk after the end (ringed: first below half)")
+        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+        return save(figure, folder, "retained_by_round")
+
+
 def plot_tokens_by_turn(contexts: "pd.DataFrame", folder: Path, title: str) -> list[Path]:
     """Tokens of the history and of the context at each request, for one conversation a language."""
     from matplotlib import pyplot
@@ -136,7 +194,8 @@ def _draw_turns(axes: "Axes", rows: "pd.DataFrame", conversation: str) -> None:
     axes.set_ylim(bottom=0)
 
 
-def _kept(row: RetentionSummary) -> float:
+def kept_percent(row: RetentionSummary) -> float:
+    """Tokens of the contexts, in % of the whole histories."""
     return 100 * row.tokens_context / max(1.0, row.tokens_full)
 
 

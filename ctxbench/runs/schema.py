@@ -5,7 +5,7 @@
 
 import msgspec
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 class ContextRow(msgspec.Struct):
@@ -21,8 +21,12 @@ class ContextRow(msgspec.Struct):
     """As it was asked for: tokens, or a fraction of the conversation's tokens."""
     budget_tokens: int
     seen: int
+    turn: bool
+    """Whether a model would be asked here; else only probes are."""
     tokens_full: int
     tokens_context: int
+    prefix_tokens: int
+    """Tokens at the head of the context that are the same as in the context before: what a provider can cache."""
     estimate_full: int
     estimate: int
     over_budget: bool
@@ -34,7 +38,9 @@ class ContextRow(msgspec.Struct):
     kept: int
     dropped: int
     added: int
-    """Messages of the history that stand in the context, that do not, and messages that are new."""
+    """Messages of the history that stand in the context, that do not, and messages that are new (summaries)."""
+    inflated: bool
+    """The estimate is larger after compressing than before."""
     model_calls: int
     prompt_tokens: int
     completion_tokens: int
@@ -59,16 +65,29 @@ class RetentionRow(msgspec.Struct):
     budget: str
     budget_tokens: int
     round: int
+    """0 at the end of the conversation; k after k further stretches of other talk."""
     retained: bool | None
     """Whether the answer is found in the context; None for probes without an answer."""
     retained_full: bool | None
     """The same for the whole history: the ceiling."""
     retained_empty: bool | None
     """The same for the system messages alone: the floor."""
+    retained_oracle: bool | None
+    """The same for the evidence alone, within the budget: what a perfect choice would keep."""
+    retained_random: bool | None
+    """The same for random messages up to the budget."""
+    stale: bool | None
+    """Whether an outdated value stands in the context; None where there is none."""
     recall: float | None
     """Share of the evidence's wording that stands in the context."""
+    answer: str | None
+    """What a reader model answered from the context; None without a reader."""
     answered: bool | None
-    """Whether a reader model answers rightly; None without a reader."""
+    """Whether that is right: an alias stands in it, or it says UNKNOWN where nothing was said."""
+    exact: bool | None
+    f1: float | None
+    judged: bool | None
+    """The grade of a judge model; None without one, or when it gave none."""
     tokens_full: int
     tokens_context: int
     estimate: int

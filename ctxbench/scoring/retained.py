@@ -18,6 +18,8 @@ UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 """Scripts that write no spaces between words, as the inside of a `regex` set."""
 
 _WORD = rf"[[\p{{L}}\p{{N}}\p{{M}}_]--[{UNSPACED}]]"
+_WORD_AFTER = rf"[[\p{{L}}\p{{N}}\p{{M}}_]--[{UNSPACED}\p{{Hangul}}]]"
+"""What continues a word of another script: Korean particles follow Latin words and numbers without a space."""
 _UNSPACED = regex.compile(f"[{UNSPACED}]")
 _HANGUL = regex.compile(r"\p{Hangul}")
 
@@ -65,9 +67,9 @@ def _before(first: str) -> str:
 
 def _after(last: str) -> str:
     if last.isdigit():
-        return rf"(?!{_WORD}|[.,:/]\p{{Nd}})"
+        return rf"(?!{_WORD_AFTER}|[.,:/]\p{{Nd}})"
     if _needs_boundary(last) and not _HANGUL.match(last):  # Korean particles follow without a space
-        return rf"(?!{_WORD})"
+        return rf"(?!{_WORD_AFTER})"
     return r"(?!\p{M})"  # a vowel sign belongs to the letter before it
 
 

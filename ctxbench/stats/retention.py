@@ -1,17 +1,45 @@
-"""Summarises retention rows: the figures of the table, the summary file and the plots."""
+"""Summarises retention rows: the figures of the table, the summary file and the plots.
 
+Effective retention is what a strategy keeps of what there is to lose: (retained - empty)
+/ (full - empty), over the same probes. Costs are of the requests that a model would get.
+"""
+
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ctxbench.stats.intervals import Mean, proportion
+from ctxbench.stats.intervals import Mean, proportion, ratio
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
+class Cost(msgspec.Struct):
+    """What the requests of a group cost. Tokens are sums over turns; dollars by the price table."""
+
+    turns: int
+    sent_tokens: int
+    full_tokens: int
+    """Tokens that would be sent without compression."""
+    summary_tokens: int
+    """Tokens of the summarizer's own calls, in and out."""
+    saved: float
+    """1 - (sent + summary) / full."""
+    cacheable: float
+    """Share of the sent tokens that are the unchanged head of the request before."""
+    summaries: int
+    latency_p50_ms: float | None
+    latency_p95_ms: float | None
+    """Of the contexts that were compressed."""
+    dollars: float
+    dollars_full: float
+    """The same without compression, where each request begins with all of the one before."""
+    dollars_per_retained: float | None
+
+
 class RetentionSummary(msgspec.Struct):
-    """One group of probes. Tokens are means over the probes; the rest are sums over contexts."""
+    """One group of probes. Tokens are means over the probes; the counts are over contexts."""
 
     budget: str
     group: str
@@ -20,31 +48,47 @@ class RetentionSummary(msgspec.Struct):
     tokens_full: float
     tokens_context: float
     retained: Mean | None
+    effective: Mean | None
     retained_empty: Mean | None
     retained_full: Mean | None
+    retained_oracle: Mean | None
+    retained_random: Mean | None
+    stale_only: Mean | None
+    """Of probes with an outdated value: it stands in the context, and the right one does not."""
     recall: float | None
+    answered: Mean | None
+    judged: Mean | None
+    f1: float | None
     contexts: int
     compressed: int
     over_budget: int
     failed: int
     invalid: int
+    inflated: int
+    piled_up: int
+    """Contexts with more than one summary."""
     model_calls: int
     seconds: float
+    cost: Cost
 
 
 def summarise(
-    samples: "pd.DataFrame", contexts: "pd.DataFrame", by: str | None, seed: int = 0
+    samples: "pd.DataFrame",
+    contexts: "pd.DataFrame",
+    by: str | None,
+    seed: int = 0,
+    prices: Mapping[str, float] | None = None,
 ) -> list[RetentionSummary]:
     """A summary for each budget and each value of the column `by` (None: all together)."""
     summaries = []
     for budget in contexts["budget"].drop_duplicates() if len(contexts) else ():
         here, there = _of(samples, "budget", budget), _of(contexts, "budget", budget)
         if by is None:
-            summaries.append(_summary(budget, "all", here, there, seed))
+            summaries.append(_summary(budget, "all", here, there, seed, prices))
             continue
-        source = there if by in there else here
+        source = there if by in there and by != "round" else here
         summaries += [
-            _summary(budget, str(value), _of(here, by, value), _of(there, by, value), seed)
+            _summary(budget, str(value), _of(here, by, value), _chosen(there, by, value), seed, prices)
             for value in sorted(source[by].drop_duplicates())
         ]
     return summaries
@@ -58,13 +102,37 @@ def shares(rows: "pd.DataFrame", column: str, seed: int = 0) -> Mean | None:
     return proportion(known[column].astype(float).tolist(), known["conversation"].tolist(), seed)
 
 
+def effective(rows: "pd.DataFrame", seed: int = 0) -> Mean | None:
+    """(retained - empty) / (full - empty), over the rows where all three are known."""
+    known = rows[rows["retained"].notna()]
+    if not len(known):
+        return None
+    kept, floor, ceiling = (known[name].astype(float) for name in ("retained", "retained_empty", "retained_full"))
+    if (ceiling - floor).eq(1).all():  # then it is the raw rate, whose interval also holds without variance
+        return shares(known, "retained", seed)
+    return ratio((kept - floor).to_numpy(), (ceiling - floor).to_numpy(), known["conversation"].tolist(), seed)
+
+
 def _of(frame: "pd.DataFrame", column: str, value: Any) -> "pd.DataFrame":
     """The rows with this value; all of them where the table has no such column."""
     return frame[frame[column] == value] if column in frame else frame
 
 
-def _summary(budget: str, group: str, samples: "pd.DataFrame", contexts: "pd.DataFrame", seed: int) -> RetentionSummary:
+def _chosen(contexts: "pd.DataFrame", by: str, value: Any) -> "pd.DataFrame":
+    """The contexts of a group; a context's own `round` counts something else."""
+    return contexts if by == "round" else _of(contexts, by, value)
+
+
+def _summary(
+    budget: str,
+    group: str,
+    samples: "pd.DataFrame",
+    contexts: "pd.DataFrame",
+    seed: int,
+    prices: Mapping[str, float] | None,
+) -> RetentionSummary:
     asked = samples if len(samples) else contexts
+    retained = shares(samples, "retained", seed)
     return RetentionSummary(
         budget=budget,
         group=group,
@@ -72,15 +140,69 @@ def _summary(budget: str, group: str, samples: "pd.DataFrame", contexts: "pd.Dat
         probes=len(samples),
         tokens_full=float(asked["tokens_full"].mean()),
         tokens_context=float(asked["tokens_context"].mean()),
-        retained=shares(samples, "retained", seed),
+        retained=retained,
+        effective=effective(samples, seed) if len(samples) else None,
         retained_empty=shares(samples, "retained_empty", seed),
         retained_full=shares(samples, "retained_full", seed),
-        recall=float(samples["recall"].mean()) if len(samples) and samples["recall"].notna().any() else None,
+        retained_oracle=shares(samples, "retained_oracle", seed),
+        retained_random=shares(samples, "retained_random", seed),
+        stale_only=_stale_only(samples, seed),
+        recall=_mean(samples, "recall"),
+        answered=shares(samples, "answered", seed),
+        judged=shares(samples, "judged", seed),
+        f1=_mean(samples, "f1"),
         contexts=len(contexts),
         compressed=int((contexts["outcome"] == "compressed").sum()),
         over_budget=int(contexts["over_budget"].sum()),
         failed=int(contexts["failure"].notna().sum()),
         invalid=int((contexts["validity"].map(len) > 0).sum()),
+        inflated=int(contexts["inflated"].sum()),
+        piled_up=int((contexts["added"] > 1).sum()),
         model_calls=int(contexts["model_calls"].sum()),
         seconds=float(contexts["latency_ms"].sum() / 1000),
+        cost=cost(contexts, prices, hits=round(retained.mean * retained.n) if retained else 0),
     )
+
+
+def cost(contexts: "pd.DataFrame", prices: Mapping[str, float] | None, hits: int) -> Cost:
+    """What the turns of these contexts cost, with and without compression."""
+    turns = contexts[contexts["turn"]]
+    sent, full, prefix = (int(turns[name].sum()) for name in ("tokens_context", "tokens_full", "prefix_tokens"))
+    read, written = int(contexts["prompt_tokens"].sum()), int(contexts["completion_tokens"].sum())
+    repeated = int(turns.groupby(["conversation", "budget"])["tokens_full"].shift(1).sum())
+    price = prices or {"input": 0.0, "cached_input": 0.0, "output": 0.0}
+
+    def dollars(tokens: int, cached: int, summary_in: int = 0, summary_out: int = 0) -> float:
+        fresh = (tokens - cached + summary_in) * price["input"]
+        return (fresh + cached * price["cached_input"] + summary_out * price["output"]) / 1e6
+
+    waited = contexts.loc[contexts["outcome"].isin(["compressed", "fallback", "kept"]), "latency_ms"]
+    total = dollars(sent, prefix, read, written)
+    return Cost(
+        turns=len(turns),
+        sent_tokens=sent,
+        full_tokens=full,
+        summary_tokens=read + written,
+        saved=1 - (sent + read + written) / max(1, full),
+        cacheable=prefix / max(1, sent),
+        summaries=len(waited),
+        latency_p50_ms=float(waited.quantile(0.5)) if len(waited) else None,
+        latency_p95_ms=float(waited.quantile(0.95)) if len(waited) else None,
+        dollars=total,
+        dollars_full=dollars(full, repeated),
+        dollars_per_retained=total / hits if hits else None,
+    )
+
+
+def _stale_only(samples: "pd.DataFrame", seed: int) -> Mean | None:
+    if not len(samples):
+        return None
+    known = samples[samples["stale"].notna() & samples["retained"].notna()]
+    only = known["stale"].astype(bool) & ~known["retained"].astype(bool)
+    return proportion(only.astype(float).tolist(), known["conversation"].tolist(), seed)
+
+
+def _mean(samples: "pd.DataFrame", column: str) -> float | None:
+    if not len(samples) or not samples[column].notna().any():
+        return None
+    return float(samples[column].astype(float).mean())

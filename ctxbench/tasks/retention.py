@@ -6,66 +6,84 @@ from typing import Any
 from omegaconf import DictConfig
 
 from ctxbench.conversation.dataset import Dataset
-from ctxbench.experiments.retention import run_conversation
+from ctxbench.experiments.retention import Setup, run_conversation
 from ctxbench.parts import Choices, build_tokenizer, manager_factory
 from ctxbench.runs.folder import RunFolder
 from ctxbench.runs.frames import load_frame
 from ctxbench.runs.schema import SCHEMA_VERSION
 from ctxbench.runs.units import Tables, Unit, run_units
+from ctxbench.tasks.answering import answer_function
 
 
 def run(config: DictConfig, choices: Choices, dataset: Dataset, folder: RunFolder) -> None:
     """Replay every conversation under every budget; rows go to `contexts` and `samples`."""
-    tokenizer = build_tokenizer(config.tokenizer)
-    make_manager = manager_factory(config)
     by_id = {conversation.id: conversation for conversation in dataset.conversations}
     budgets = {str(budget): budget for budget in _as_list(config.budget)}
+    setup = Setup(
+        make_manager=manager_factory(config),
+        tokenizer=build_tokenizer(config.tokenizer),
+        strategy=choices["strategy"],
+        summarizer=choices["summarizer"],
+        seed=config.seed,
+        rounds=config.rounds,
+        answer=answer_function(config, dataset, folder),
+    )
 
     def work(unit: Unit) -> Tables:
-        contexts, samples = run_conversation(
-            by_id[unit.conversation],
-            budgets[unit.budget or ""],
-            make_manager=make_manager,
-            tokenizer=tokenizer,
-            strategy=choices["strategy"],
-            summarizer=choices["summarizer"],
-        )
+        contexts, samples = run_conversation(by_id[unit.conversation], budgets[unit.budget or ""], setup)
         return {"contexts": contexts, "samples": samples}
 
     units = [Unit(name, budget) for budget in budgets for name in by_id]
     run_units(folder, units, work, workers=config.workers, label="replaying")
 
 
-def report(folder: RunFolder, *, quiet: bool) -> None:
-    """Write `summary.json`; unless quiet, draw the plots and print the table."""
+def summary_of(folder: RunFolder) -> dict[str, Any]:
+    """All figures of a run, from its rows."""
     from ctxbench.stats.retention import summarise
 
     samples, contexts = load_frame(folder, "samples"), load_frame(folder, "contexts")
-    seed = folder.description()["seed"]
-    totals, by_language = summarise(samples, contexts, None, seed), summarise(samples, contexts, "language", seed)
-    by_category = summarise(samples, contexts, "category", seed) if len(samples) else []
-    summary = {
-        "schema_version": SCHEMA_VERSION,
-        "totals": totals,
-        "by_language": by_language,
-        "by_category": by_category,
+    described = folder.description()
+    seed, prices, rounds = described["seed"], described["config"]["prices"], described["config"]["rounds"]
+    groups = {"totals": None, "by_language": "language"}
+    if len(samples):
+        groups |= {"by_category": "category", **({"by_round": "round"} if rounds else {})}
+    last = samples[samples["round"] == 0] if rounds and len(samples) else samples
+    return {"schema_version": SCHEMA_VERSION} | {
+        name: summarise(samples if by == "round" else last, contexts, by, seed, prices) for name, by in groups.items()
     }
+
+
+def report(folder: RunFolder, *, quiet: bool) -> None:
+    """Write `summary.json`; unless quiet, draw the plots and print the tables."""
+    summary = summary_of(folder)
     folder.write_json("summary.json", summary)
+    samples, contexts = load_frame(folder, "samples"), load_frame(folder, "contexts")
     _warn_about_ceiling(samples)
     if quiet:
         return
+    from ctxbench.report import retention_tables as tables
+    from ctxbench.report.tables import console
+
     if len(samples):
-        from ctxbench.report import retention_plots as plots
+        _draw(folder, summary, samples, contexts)
+    shown = [tables.retention_table(summary["by_language"], summary["totals"], _title(folder))]
+    if "by_round" in summary:
+        shown.append(tables.round_table(summary["by_round"], "after further rounds of other talk"))
+    for table in [*shown, tables.cost_table(summary["totals"], folder.description()["choices"]["prices"])]:
+        console().print(table)
 
-        title = _plot_title(folder)
-        plots.plot_retained_by_tokens(
-            {folder.description()["choices"]["strategy"]: totals}, folder.path, title, by_language
-        )
-        plots.plot_retained_by_position(samples, folder.path, title, seed)
-        plots.plot_tokens_by_turn(contexts, folder.path, title)
-    from ctxbench.report.tables import console, retention_table
 
-    console().print(retention_table(by_language, totals, _title(folder)))
+def _draw(folder: RunFolder, summary: dict[str, Any], samples: Any, contexts: Any) -> None:
+    from ctxbench.report import retention_plots as plots
+
+    title, described = _plot_title(folder), folder.description()
+    series = {described["choices"]["strategy"]: summary["totals"]}
+    plots.plot_retained_by_tokens(series, folder.path, title, summary["by_language"])
+    plots.plot_retained_by_position(samples[samples["round"] == 0], folder.path, title, described["seed"])
+    plots.plot_tokens_by_turn(contexts, folder.path, title)
+    plots.plot_retained_by_category({title: summary["by_category"]}, folder.path, title)
+    if "by_round" in summary:
+        plots.plot_retained_by_round(samples, folder.path, title, described["seed"])
 
 
 def _as_list(value: Any) -> list[Any]:

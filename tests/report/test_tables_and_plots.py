@@ -7,14 +7,18 @@ import pytest
 from rich.console import Console
 
 from ctxbench.experiments.speed import Speed
+from ctxbench.report.comparison_plots import plot_cost, plot_depths, plot_frontier
 from ctxbench.report.estimation_plots import draw_all
 from ctxbench.report.estimation_tables import tables
 from ctxbench.report.retention_plots import (
+    plot_retained_by_category,
     plot_retained_by_position,
+    plot_retained_by_round,
     plot_retained_by_tokens,
     plot_tokens_by_turn,
 )
-from ctxbench.report.tables import comparison_table, mean_cell, retention_table
+from ctxbench.report.retention_tables import comparison_table, cost_table, retention_table, round_table
+from ctxbench.report.tables import mean_cell
 from ctxbench.stats import estimation, fertility, retention, trigger
 from ctxbench.stats.intervals import Mean
 from tests.stats.test_summaries import CONTEXTS, ESTIMATES, SAMPLES
@@ -40,7 +44,18 @@ def test_the_retention_table_shows_the_summary() -> None:
     lines = [line.split() for line in shown.splitlines()]
     assert ["en", "1", "2", "100", "→", "50", "(50%)", "0.50"] in [line[:8] for line in lines]
     assert ["budget", "0.25", "2", "3", "100", "→", "45", "(45%)", "0.67"] in [line[:9] for line in lines]
+    assert shown.count("effective [95 % CI]") == 1
     assert "1/3" in shown
+
+
+def test_the_cost_and_round_tables_show_the_summary() -> None:
+    totals = retention.summarise(SAMPLES, CONTEXTS, None, prices={"input": 1.0, "cached_input": 0.5, "output": 2.0})
+    shown = text(cost_table(totals, "example"))
+    assert "300 → 120" in shown
+    assert "25%" in shown  # 30 of 120 tokens are an unchanged head
+    rounds = retention.summarise(pd.concat([SAMPLES, SAMPLES.assign(round=1, retained=False)]), CONTEXTS, "round")
+    assert [row.group for row in rounds] == ["0", "1"]
+    assert "0.00" in text(round_table(rounds, "rounds"))
 
 
 def test_the_comparison_has_a_column_for_what_varied() -> None:
@@ -111,8 +126,14 @@ def test_plots_are_written_as_png_and_svg(tmp_path: Path, rows: pd.DataFrame) ->
     )
     paths += plot_retained_by_position(samples, tmp_path, "t")
     paths += plot_tokens_by_turn(contexts, tmp_path, "t")
+    by_category = retention.summarise(SAMPLES, CONTEXTS, "category")
+    paths += plot_retained_by_category({"a": by_category, "b": by_category}, tmp_path, "t")
+    paths += plot_retained_by_round(pd.concat([SAMPLES, SAMPLES.assign(round=1, retained=False)]), tmp_path, "t")
+    paths += plot_frontier({"sliding": totals}, tmp_path, "t")
+    paths += plot_cost({"sliding": totals}, tmp_path, "t")
+    paths += plot_depths({"sliding": samples}, tmp_path, "t")
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(path.name for path in paths)
-    assert len(paths) == 6
+    assert len(paths) == 16
     assert all(path.read_bytes()[:5] in (b"\x89PNG\r", b"<?xml") for path in paths)
 
 

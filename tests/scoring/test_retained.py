@@ -22,6 +22,7 @@ from ctxbench.text.normalise import normalise
         ("東京", "来週東京都へ行く"),
         ("api", "请用API写"),
         ("부산", "주소를 부산으로 바꿔 주세요"),
+        ("HX-48213", "주문번호는 HX-48213입니다"),
         ("วันศุกร์", "ขอเลื่อนนัดเป็นวันศุกร์ค่ะ"),
         ("straße 7", "STRASSE 7"),
         ("l'eau", "l’eau"),

@@ -13,7 +13,8 @@ def context(conversation: str, language: str, **fields: object) -> dict[str, obj
     row: dict[str, object] = {
         "conversation": conversation, "language": language, "budget": "0.25", "tokens_full": 100,
         "tokens_context": 40, "over_budget": False, "outcome": "compressed", "failure": None, "validity": [],
-        "model_calls": 0, "latency_ms": 500.0,
+        "model_calls": 0, "latency_ms": 500.0, "turn": True, "prefix_tokens": 10, "inflated": False, "added": 1,
+        "prompt_tokens": 0, "completion_tokens": 0,
     }  # fmt: skip
     return row | fields
 
@@ -22,7 +23,8 @@ def sample(conversation: str, language: str, retained: bool | None, **fields: ob
     row: dict[str, object] = {
         "conversation": conversation, "language": language, "budget": "0.25", "category": "fact",
         "retained": retained, "retained_full": True, "retained_empty": False, "recall": 0.5,
-        "tokens_full": 100, "tokens_context": 40,
+        "tokens_full": 100, "tokens_context": 40, "round": 0, "retained_oracle": True, "retained_random": False,
+        "stale": None, "answered": None, "judged": None, "f1": None,
     }  # fmt: skip
     return row | fields
 
@@ -74,6 +76,69 @@ def test_budgets_are_kept_apart() -> None:
     assert quarter.retained is not None
     assert half.retained is not None
     assert [quarter.retained.mean, half.retained.mean] == pytest.approx([2 / 3, 1.0])
+
+
+def test_effective_retention_is_what_is_kept_of_what_can_be_lost() -> None:
+    rows = [
+        sample("a", "en", True, retained_empty=True),
+        sample("a", "en", True),
+        sample("b", "en", False),
+        sample("b", "en", False, retained_full=True),
+    ]
+    (total,) = retention.summarise(pd.DataFrame(rows), CONTEXTS, None)
+    assert total.retained is not None
+    assert total.effective is not None
+    assert total.retained.mean == 0.5
+    assert total.effective.mean == pytest.approx((2 - 1) / (4 - 1))
+    assert retention.effective(SAMPLES) == retention.shares(SAMPLES, "retained")  # nothing without history
+
+
+def test_stale_values_are_counted_apart() -> None:
+    rows = [
+        sample("a", "en", False, stale=True),
+        sample("a", "en", True, stale=True),
+        sample("b", "en", False, stale=False),
+        sample("b", "en", False),
+    ]
+    (total,) = retention.summarise(pd.DataFrame(rows), CONTEXTS, None)
+    assert total.stale_only is not None
+    assert [total.stale_only.mean, total.stale_only.n] == pytest.approx([1 / 3, 3])
+
+
+def test_cost_by_hand() -> None:
+    rows = [
+        context("a", "en", prefix_tokens=0, tokens_full=40, outcome="fits", latency_ms=1.0),
+        context("a", "en", prefix_tokens=30, prompt_tokens=50, completion_tokens=10, latency_ms=100.0),
+        context("a", "en", turn=False, tokens_context=99, latency_ms=300.0),
+    ]
+    prices = {"input": 2.0, "cached_input": 1.0, "output": 8.0}
+    cost = retention.cost(pd.DataFrame(rows), prices, hits=2)
+    assert (cost.turns, cost.sent_tokens, cost.full_tokens, cost.summary_tokens) == (2, 80, 140, 60)
+    assert cost.saved == pytest.approx(1 - (80 + 60) / 140)
+    assert cost.cacheable == 30 / 80
+    assert [cost.summaries, cost.latency_p50_ms, cost.latency_p95_ms] == pytest.approx([2, 200.0, 290.0])
+    # (80 - 30 + 50) * 2 + 30 * 1 + 10 * 8 = 310; without compression: (140 - 40) * 2 + 40 * 1 = 240; a million a dollar
+    assert cost.dollars == pytest.approx(310e-6)
+    assert cost.dollars_full == pytest.approx(240e-6)
+    assert cost.dollars_per_retained == pytest.approx(155e-6)
+
+
+def test_pile_ups_and_inflation_are_counted() -> None:
+    rows = [context("a", "en", added=2, inflated=True), context("a", "en", added=1)]
+    (total,) = retention.summarise(SAMPLES, pd.DataFrame(rows), None)
+    assert (total.piled_up, total.inflated) == (1, 1)
+
+
+def test_a_hundred_thousand_rows_are_summarised_quickly() -> None:
+    import time
+
+    rows = [sample(f"c{n % 500}", "en", n % 3 == 0) for n in range(100_000)]
+    frame = pd.DataFrame(rows)
+    started = time.perf_counter()
+    retention.summarise(frame, CONTEXTS, None)
+    assert (
+        time.perf_counter() - started < 10
+    )  # far above the two seconds that it may take, so that no busy machine fails
 
 
 ESTIMATES = [
