@@ -8,6 +8,7 @@ from omegaconf import DictConfig
 
 from ctxbench.runs.folder import RunFolder
 from ctxbench.runs.frames import load_frame
+from ctxbench.stats.compare import MARGIN, Paired, holm, paired
 
 MOST_PANELS = 6
 """Jobs that one plot can show side by side."""
@@ -29,7 +30,7 @@ def compare_sweep(folder: Path) -> None:
         if runs:
             print(f"sweep: {folder}")
         return
-    from ctxbench.report.retention_tables import comparison_table, round_table
+    from ctxbench.report.retention_tables import comparison_table, difference_table, round_table
     from ctxbench.report.tables import console
     from ctxbench.stats.retention import RetentionSummary
     from ctxbench.tasks.retention import summary_of
@@ -44,10 +45,25 @@ def compare_sweep(folder: Path) -> None:
     if any(row.probes for row in rows):
         _draw(runs, names, summaries, folder, dataset)
     console().print(comparison_table(jobs, rows, f"sweep of {len(runs)} jobs · dataset {dataset}"))
+    differences = _differences(runs, names)
+    if differences:
+        console().print(difference_table(names, differences, MARGIN))
     for name, summary in zip(names, summaries, strict=True):
         if "by_round" in summary:
             console().print(round_table(summary["by_round"], f"{name}, after further rounds of other talk"))
     print(f"sweep: {folder}", flush=True)
+
+
+def _differences(runs: list[RunFolder], names: list[str]) -> list[tuple[str, Paired]]:
+    """Retained of each job against the first, over all budgets that both have, p adjusted over the jobs."""
+    rows = [run.rows("samples") for run in runs]
+    found = []
+    for name, other in zip(names[1:], rows[1:], strict=True):
+        metrics = paired(rows[0], other, MARGIN, runs[0].description()["seed"])
+        found += [(name, one) for one in metrics if one.metric == "retained"]
+    for (_, one), adjusted in zip(found, holm([one.p for _, one in found]), strict=True):
+        one.p_adjusted = adjusted
+    return found
 
 
 def _draw(runs: list[RunFolder], names: list[str], summaries: list[dict[str, Any]], folder: Path, dataset: str) -> None:

@@ -10,7 +10,8 @@ def comparable(text: str) -> str:
     """The text without what differs from run to run: seconds and the names of folders."""
     text = re.sub(r"results/(runs|sweeps)/\S+", "", text)
     text = re.sub(r"[0-9.]+, [0-9.]+ ms", "", text)
-    return re.sub(r"[ (]*[0-9.]+ s\)?$", "", text, flags=re.MULTILINE)
+    text = re.sub(r"[ (]*[0-9.]+ s\)?$", "", text, flags=re.MULTILINE)
+    return re.sub(r"[ ─]+", " ", text)  # a column is as wide as its figures
 
 
 @pytest.mark.parametrize("arguments", [arguments for arguments, _ in blocks()])

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from rich.table import Table
 
 from ctxbench.report.tables import add_numbers, mean_cell, new_table
+from ctxbench.stats.compare import Paired
 from ctxbench.stats.intervals import Mean
 from ctxbench.stats.retention import RetentionSummary
 
@@ -58,7 +59,7 @@ def round_table(rows: Sequence[RetentionSummary], title: str) -> Table:
         title, "Rounds of other talk after the end; in each the session is compressed again where needed."
     )
     table.add_column("round", no_wrap=True)
-    add_numbers(table, "budget", "probes", "tokens", "retained [95 % CI]", "stale only")
+    add_numbers(table, "budget", "probes", "tokens", "retained [95 % CI]", "stale only", "stale too")
     for row in rows:
         cells = [
             row.budget,
@@ -66,8 +67,27 @@ def round_table(rows: Sequence[RetentionSummary], title: str) -> Table:
             f"{row.tokens_context:,.0f}",
             mean_cell(row.retained),
             _plain(row.stale_only),
+            _plain(row.stale_both),
         ]
         table.add_row(row.group, *cells)
+    return table
+
+
+def difference_table(names: Sequence[str], found: Sequence[tuple[str, Paired]], margin: float) -> Table:
+    """Each job against the first one, on the same probes, p adjusted over the jobs."""
+    caption = (
+        f"retained, each job minus {names[0]!r}, on the same probes and budgets. p: permutation of whole "
+        f"conversations, adjusted by Holm over the jobs. equivalent, not worse: within a margin of {margin}. smallest: "
+        "the difference that the data could show with 80 % power."
+    )
+    table = new_table(f"differences from {names[0]}", caption)
+    table.add_column("job", no_wrap=True)
+    add_numbers(table, "pairs", "difference [95 % CI]", "p (Holm)", "smallest", "verdict")
+    for name, one in found:
+        interval = "" if one.low is None or one.high is None else f" [{one.low:+.2f}, {one.high:+.2f}]"
+        p = "–" if one.p_adjusted is None else f"{one.p_adjusted:.4f}"
+        smallest = "–" if one.smallest is None else f"{one.smallest:.2f}"
+        table.add_row(name, str(one.n), f"{one.difference:+.2f}{interval}", p, smallest, one.verdict)
     return table
 
 

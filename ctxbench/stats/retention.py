@@ -54,7 +54,8 @@ class RetentionSummary(msgspec.Struct):
     retained_oracle: Mean | None
     retained_random: Mean | None
     stale_only: Mean | None
-    """Of probes with an outdated value: it stands in the context, and the right one does not."""
+    stale_both: Mean | None
+    """Of probes with an outdated value: it stands in the context, without the right one, and with it."""
     recall: float | None
     answered: Mean | None
     judged: Mean | None
@@ -146,7 +147,8 @@ def _summary(
         retained_full=shares(samples, "retained_full", seed),
         retained_oracle=shares(samples, "retained_oracle", seed),
         retained_random=shares(samples, "retained_random", seed),
-        stale_only=_stale_only(samples, seed),
+        stale_only=_stale(samples, seed, beside_the_right_one=False),
+        stale_both=_stale(samples, seed, beside_the_right_one=True),
         recall=_mean(samples, "recall"),
         answered=shares(samples, "answered", seed),
         judged=shares(samples, "judged", seed),
@@ -194,12 +196,28 @@ def cost(contexts: "pd.DataFrame", prices: Mapping[str, float] | None, hits: int
     )
 
 
-def _stale_only(samples: "pd.DataFrame", seed: int) -> Mean | None:
+def half_lives(samples: "pd.DataFrame") -> dict[str, dict[str, int | None]]:
+    """By budget and category, the first round after which less than half is retained; None while it is not."""
+    known = samples[samples["retained"].notna()]
+    lives: dict[str, dict[str, int | None]] = {}
+    for budget in known["budget"].drop_duplicates():
+        rows = known[known["budget"] == budget]
+        rates = rows["retained"].astype(float).groupby([rows["category"], rows["round"]]).mean().unstack()
+        below = rates < 0.5
+        lives[str(budget)] = {
+            str(category): int(below.columns[list(row).index(True)]) if any(row) else None
+            for category, row in zip(below.index, below.to_numpy(), strict=True)
+        }
+    return lives
+
+
+def _stale(samples: "pd.DataFrame", seed: int, *, beside_the_right_one: bool) -> Mean | None:
     if not len(samples):
         return None
     known = samples[samples["stale"].notna() & samples["retained"].notna()]
-    only = known["stale"].astype(bool) & ~known["retained"].astype(bool)
-    return proportion(only.astype(float).tolist(), known["conversation"].tolist(), seed)
+    right = known["retained"].astype(bool)
+    hits = known["stale"].astype(bool) & (right if beside_the_right_one else ~right)
+    return proportion(hits.astype(float).tolist(), known["conversation"].tolist(), seed)
 
 
 def _mean(samples: "pd.DataFrame", column: str) -> float | None:

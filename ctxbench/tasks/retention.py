@@ -39,7 +39,7 @@ def run(config: DictConfig, choices: Choices, dataset: Dataset, folder: RunFolde
 
 def summary_of(folder: RunFolder) -> dict[str, Any]:
     """All figures of a run, from its rows."""
-    from ctxbench.stats.retention import summarise
+    from ctxbench.stats.retention import half_lives, summarise
 
     samples, contexts = load_frame(folder, "samples"), load_frame(folder, "contexts")
     described = folder.description()
@@ -48,7 +48,8 @@ def summary_of(folder: RunFolder) -> dict[str, Any]:
     if len(samples):
         groups |= {"by_category": "category", **({"by_round": "round"} if rounds else {})}
     last = samples[samples["round"] == 0] if rounds and len(samples) else samples
-    return {"schema_version": SCHEMA_VERSION} | {
+    lives = {"half_lives": half_lives(samples)} if "by_round" in groups else {}
+    return {"schema_version": SCHEMA_VERSION, **lives} | {
         name: summarise(samples if by == "round" else last, contexts, by, seed, prices) for name, by in groups.items()
     }
 
@@ -66,7 +67,9 @@ def report(folder: RunFolder, *, quiet: bool) -> None:
 
     if len(samples):
         _draw(folder, summary, samples, contexts)
-    shown = [tables.retention_table(summary["by_language"], summary["totals"], _title(folder))]
+    several = len({row.group for row in summary["by_language"]}) > 1
+    group = "language" if several or "by_category" not in summary else "category"
+    shown = [tables.retention_table(summary[f"by_{group}"], summary["totals"], _title(folder), group)]
     if "by_round" in summary:
         shown.append(tables.round_table(summary["by_round"], "after further rounds of other talk"))
     for table in [*shown, tables.cost_table(summary["totals"], folder.description()["choices"]["prices"])]:

@@ -17,9 +17,16 @@ from ctxbench.report.retention_plots import (
     plot_retained_by_tokens,
     plot_tokens_by_turn,
 )
-from ctxbench.report.retention_tables import comparison_table, cost_table, retention_table, round_table
+from ctxbench.report.retention_tables import (
+    comparison_table,
+    cost_table,
+    difference_table,
+    retention_table,
+    round_table,
+)
 from ctxbench.report.tables import mean_cell
 from ctxbench.stats import estimation, fertility, retention, trigger
+from ctxbench.stats.compare import paired
 from ctxbench.stats.intervals import Mean
 from tests.stats.test_summaries import CONTEXTS, ESTIMATES, SAMPLES
 
@@ -56,6 +63,17 @@ def test_the_cost_and_round_tables_show_the_summary() -> None:
     rounds = retention.summarise(pd.concat([SAMPLES, SAMPLES.assign(round=1, retained=False)]), CONTEXTS, "round")
     assert [row.group for row in rounds] == ["0", "1"]
     assert "0.00" in text(round_table(rounds, "rounds"))
+
+
+def test_the_difference_table_shows_verdicts() -> None:
+    from tests.stats.test_compare import row  # rows of two runs, by hand
+
+    a = [row(f"c{n}", retained=False) for n in range(6)]
+    b = [row(f"c{n}", retained=n != 0) for n in range(6)]
+    found = [one for one in paired(a, b) if one.metric == "retained"]
+    shown = text(difference_table(["first", "second"], [("second", found[0])], 0.05))
+    assert "+0.83" in shown
+    assert "better" in shown
 
 
 def test_the_comparison_has_a_column_for_what_varied() -> None:

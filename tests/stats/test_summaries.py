@@ -103,6 +103,19 @@ def test_stale_values_are_counted_apart() -> None:
     (total,) = retention.summarise(pd.DataFrame(rows), CONTEXTS, None)
     assert total.stale_only is not None
     assert [total.stale_only.mean, total.stale_only.n] == pytest.approx([1 / 3, 3])
+    assert total.stale_both is not None
+    assert total.stale_both.mean == pytest.approx(1 / 3)
+
+
+def test_the_round_at_which_a_category_falls_below_half() -> None:
+    kept = {0: (True, True), 1: (True, False), 2: (False, False)}
+    rows = [
+        sample(name, "en", hit, category=category, round=number)
+        for number, hits in kept.items()
+        for name, hit in zip(("a", "b"), hits, strict=True)
+        for category in ("fact",)
+    ] + [sample("a", "en", True, category="number", round=number) for number in kept]
+    assert retention.half_lives(pd.DataFrame(rows)) == {"0.25": {"fact": 2, "number": None}}
 
 
 def test_cost_by_hand() -> None:

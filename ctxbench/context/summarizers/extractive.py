@@ -16,6 +16,8 @@ from ctxbench.conversation.model import Message, content_text
 from ctxbench.text.sentences import split_sentences
 from ctxbench.tokens.estimators.base import Estimator
 
+FEATURES = 2**16
+"""Columns that n-grams are hashed into."""
 REDUNDANT = 0.6
 """Cosine similarity from which a sentence counts as said already."""
 
@@ -30,12 +32,7 @@ class ExtractiveSummarizer:
         """The chosen sentences, a message's on one line behind `[role]`."""
         sentences = [(index, sentence) for index, message in enumerate(messages) for sentence in _sentences_of(message)]
         costs = [self._cost(messages[index].role, sentence) for index, sentence in sentences]
-        chosen: list[int] = []
-        room = max_tokens
-        for candidate in _ranked([sentence for _, sentence in sentences], costs):
-            if costs[candidate] <= room:
-                room -= costs[candidate]
-                chosen.append(candidate)
+        chosen = _choose([sentence for _, sentence in sentences], costs, max_tokens)
         if not chosen:
             raise CompressionFailed("empty", f"no sentence fits into {max_tokens} tokens", final=True)
         return _in_order(messages, [sentences[position] for position in sorted(chosen)])
@@ -58,38 +55,50 @@ def _in_order(messages: Sequence[Message], chosen: list[tuple[int, str]]) -> str
     return "\n".join(f"[{messages[index].role}] {' '.join(parts)}" for index, parts in lines.items())
 
 
-def _ranked(sentences: list[str], costs: list[int]) -> list[int]:
-    """Positions of the sentences worth saying, best first, repetitions left out."""
+def _choose(sentences: list[str], costs: list[int], room: int) -> list[int]:
+    """Positions of the sentences most worth their cost that fit into the room, repetitions left out."""
     import numpy as np
-    from scipy.sparse import vstack
+    from scipy.sparse import csr_matrix
     from sklearn.feature_extraction.text import TfidfTransformer
 
     if not sentences:
         return []
-    counts = vstack([_grams(sentence) for sentence in sentences], format="csr")
+    rows = [_grams(sentence) for sentence in sentences]
+    ends = np.cumsum([0, *(len(columns) for columns, _ in rows)])
+    columns, values = (np.concatenate(parts) for parts in zip(*rows, strict=True))
+    counts = csr_matrix((values, columns, ends), shape=(len(rows), FEATURES))
     weights = TfidfTransformer(norm=None, sublinear_tf=True).fit_transform(counts)
     worth = np.asarray(weights.sum(axis=1)).ravel() / np.asarray(costs)
     lengths = np.sqrt(np.asarray(weights.multiply(weights).sum(axis=1)).ravel())
     unit = weights.multiply(1 / np.maximum(lengths, 1e-12)[:, None]).tocsr()
-    similar = (unit @ unit.T).tocsr()
-    ranked: list[int] = []
+    chosen: list[int] = []
+    dense = np.zeros(FEATURES)
     said = np.zeros(len(sentences), dtype=bool)
+    least = min(costs)
     for position in np.argsort(-worth, kind="stable"):
-        if not said[position]:
-            ranked.append(int(position))
-            row = slice(similar.indptr[position], similar.indptr[position + 1])
-            said[similar.indices[row][similar.data[row] >= REDUNDANT]] = True
-    return ranked
+        if room < least:
+            break
+        if not said[position] and costs[position] <= room:
+            room -= costs[position]
+            chosen.append(int(position))
+            mine = slice(ends[position], ends[position + 1])
+            dense[unit.indices[mine]] = unit.data[mine]  # one dense row at a time: sparse times sparse is slower
+            said |= unit @ dense >= REDUNDANT
+            dense[unit.indices[mine]] = 0.0
+    return chosen
 
 
 @lru_cache(maxsize=16384)
-def _grams(sentence: str) -> Any:
-    """Counts of the sentence's character n-grams, hashed: a sparse row that any text can share."""
-    return _vectorizer().transform([sentence])
+def _grams(sentence: str) -> tuple[Any, Any]:
+    """The sentence's character n-grams, hashed, so that every text shares the columns: columns and counts."""
+    row = _vectorizer().transform([sentence])
+    return row.indices, row.data
 
 
 @lru_cache
 def _vectorizer() -> Any:
     from sklearn.feature_extraction.text import HashingVectorizer
 
-    return HashingVectorizer(analyzer="char_wb", ngram_range=(1, 3), n_features=2**16, norm=None, alternate_sign=False)
+    return HashingVectorizer(
+        analyzer="char_wb", ngram_range=(1, 3), n_features=FEATURES, norm=None, alternate_sign=False
+    )
