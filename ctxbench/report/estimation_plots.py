@@ -194,10 +194,10 @@ def _draw_trigger(axes: "Axes", rows: Sequence[TriggerSummary], window: str) -> 
     axes.barh(places, early, color=COLOURS[5], label="too early: context is thrown away")
     axes.set_yticks(places, [row.estimator for row in rows], fontsize=8)
     axes.axvline(0, color=GREY, linewidth=0.8)
-    axes.set_xlim(-105, 105)
+    axes.set_xlim(-105, 130)
     axes.xaxis.set_major_formatter(lambda value, _: f"{abs(value):.0f}")
     for place, row in zip(places, rows, strict=True):
-        axes.annotate(f"n={row.conversations}", (104, place), ha="right", va="center", fontsize=7, color=GREY)
+        axes.annotate(f"n={row.conversations}", (127, place), ha="right", va="center", fontsize=7, color=GREY)
     named = f"window {window} of the tokens" if "." in window else f"window {window} tokens"
     axes.set_xlabel(f"% of the n conversations that reach it\n{named}", fontsize=9)
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from ctxbench.report.style import COLOURS, GREY, MARKERS, plot_style, save
+from ctxbench.report.style import GREY, look, plot_style, save
 from ctxbench.stats.history import Record, change_points
 
 TOKENIZER = "o200k_base"
@@ -24,8 +24,10 @@ def plot_history(records: Sequence[Record], folder: Path) -> list[Path]:
                 if r.estimator == estimator
             ]
             places, values = [place for place, _ in series], [value for _, value in series]
-            colour, marker = COLOURS[index % len(COLOURS)], MARKERS[index % len(MARKERS)]
-            axes.plot(places, values, color=colour, marker=marker, linewidth=1, markersize=4, label=estimator)
+            colour, marker, line = look(index)
+            axes.plot(
+                places, values, color=colour, marker=marker, linestyle=line, linewidth=1, markersize=4, label=estimator
+            )
             for point in change_points(values):
                 axes.plot(places[point], values[point], "o", markersize=13, fillstyle="none", color=colour)
         for place in range(1, len(moments)):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ctxbench.report.style import COLOURS, GREY, MARKERS, plot_style, save
+from ctxbench.report.style import COLOURS, GREY, MARKERS, look, plot_style, save
 from ctxbench.stats.intervals import Mean
 from ctxbench.stats.retention import RetentionSummary, shares
 
@@ -147,9 +147,10 @@ def plot_retained_by_round(samples: "pd.DataFrame", folder: Path, title: str, se
             means = [shares(chosen[chosen["round"] == number], "retained", seed) for number in rounds]
             heights = [mean.mean if mean else np.nan for mean in means]
             label = f"all (n = {means[0].n if means[0] else 0})" if category is None else category
-            colour, width = ("black", 2.5) if category is None else (COLOURS[index % len(COLOURS)], 1.0)
-            marker = MARKERS[index % len(MARKERS)]
-            axes.plot(rounds, heights, color=colour, linewidth=width, marker=marker, markersize=4, label=label)
+            colour, marker, line = look(index - 1) if category is not None else ("black", "o", "-")
+            width = 1.0 if category is not None else 2.5
+            (drawn,) = axes.plot(rounds, heights, color=colour, linewidth=width, label=label)
+            drawn.set(linestyle=line, marker=marker, markersize=5)
             fallen = next((place for place, height in zip(rounds, heights, strict=True) if height < 0.5), None)
             if fallen is not None and heights[0] >= 0.5:
                 axes.plot(fallen, heights[rounds.index(fallen)], "o", markersize=11, fillstyle="none", color=GREY)

@@ -17,6 +17,12 @@ MARKERS = "osD^vPX*"
 GREY = "#777777"
 
 
+def look(index: int) -> tuple[str, str, str]:
+    """Colour, marker and line style of the index-th series; past eight, all three differ from the first ones."""
+    cycle, place = divmod(index, len(COLOURS))
+    return COLOURS[place], MARKERS[(place + 3 * cycle) % len(MARKERS)], ("-", "--", ":", "-.")[cycle % 4]
+
+
 @contextmanager
 def plot_style() -> Iterator[None]:
     """Settings for all plots; a backend without a screen, and no clock or random ids in SVG files."""

@@ -71,7 +71,9 @@ def test_a_failing_unit_keeps_those_before_it(folder: RunFolder) -> None:
 
 def test_a_resumed_run_that_is_complete_asks_for_nothing(folder: RunFolder) -> None:
     run_units(folder, UNITS, work)
+    before = folder.rows("samples")
     run_units(folder, UNITS, lambda unit: pytest.fail("it was done"))
+    assert folder.rows("samples") == before
 
 
 def test_a_folder_with_a_run_is_not_overwritten(folder: RunFolder) -> None:
