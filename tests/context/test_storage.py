@@ -2,6 +2,7 @@
 
 import multiprocessing
 import sqlite3
+import sys
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -160,3 +161,9 @@ def test_an_sqlite_file_that_cannot_be_is_one_line(tmp_path: Path) -> None:
 def test_a_ttl_of_zero_is_refused(redis_url: str) -> None:
     with pytest.raises(CtxbenchError, match="give seconds above 0"):
         RedisStorage(redis_url, ttl_s=0)
+
+
+def test_a_missing_redis_package_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "redis", None)
+    with pytest.raises(CtxbenchError, match=r"^storage redis: the package redis is missing: pip install"):
+        RedisStorage("redis://127.0.0.1:1/0")

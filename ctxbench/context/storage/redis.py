@@ -8,11 +8,6 @@ from ctxbench.context.storage.base import pack, unpack
 from ctxbench.conversation.model import Message
 from ctxbench.errors import CtxbenchError
 
-try:
-    import redis
-except ImportError:
-    raise CtxbenchError("storage redis: the package redis is missing: pip install 'ctxbench[redis]'") from None
-
 
 class RedisStorage:
     """Sessions under `prefix + session id`. `ttl_s`: seconds after the last write until a session is gone."""
@@ -23,6 +18,7 @@ class RedisStorage:
         if ttl_s is not None and ttl_s <= 0:
             raise CtxbenchError(f"storage redis: ttl_s is {ttl_s}; give seconds above 0, or null for no limit")
         self._url, self._ttl_s, self._prefix = url, ttl_s, prefix
+        redis = _module()
         with self._errors():
             self._redis: Any = redis.Redis.from_url(url, socket_connect_timeout=5)
             self._redis.ping()
@@ -73,7 +69,7 @@ class RedisStorage:
                     self._expire(batch, key)
                     batch.execute()
                     return True
-                except redis.WatchError:
+                except _module().WatchError:
                     continue
 
     def delete(self, session_id: str) -> None:
@@ -89,8 +85,17 @@ class RedisStorage:
     def _errors(self) -> Iterator[None]:
         try:
             yield
-        except (redis.RedisError, ValueError) as error:
+        except (_module().RedisError, ValueError) as error:
             raise CtxbenchError(f"storage redis: {_without_password(self._url)}: {error}") from None
+
+
+def _module() -> Any:
+    """The redis package, which only those who choose this storage need."""
+    try:
+        import redis
+    except ImportError:
+        raise CtxbenchError("storage redis: the package redis is missing: pip install 'ctxbench[redis]'") from None
+    return redis
 
 
 def _without_password(url: str) -> str:
