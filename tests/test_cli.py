@@ -181,6 +181,8 @@ def test_track_says_when_the_baseline_is_of_other_data_or_none(run: Run, tmp_pat
     baseline.write_text("{")
     assert "not a baseline" in run("track", *TRACKED)[2]
     history = tmp_path / "results" / "history" / "estimation.jsonl"
+    history.write_text('{"schema_version": 1}\n')
+    assert re.search(r"estimation\.jsonl:1: not a record: .*commit", run("track", "--plot")[2])
     history.write_text('{"schema_version": 0}\n')
     code, _, err = run("track", "--plot")
     assert code == 2

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from ctxbench.errors import CtxbenchError
-from ctxbench.files import append_lines, write_atomic
+from ctxbench.files import append_lines, decode_json, write_atomic
 
 HELP = "compare the error of every estimator with the baseline; exit code 1 when one is worse"
 SHOWN = 20
@@ -104,12 +104,15 @@ def _plot(history: Path) -> int:
     from ctxbench.stats.history import SCHEMA_VERSION, Record
 
     records, others = [], 0
-    for line in history.read_bytes().splitlines() if history.is_file() else []:
-        raw = msgspec.json.decode(line)
-        if raw.get("schema_version") == SCHEMA_VERSION:
-            records.append(msgspec.convert(raw, Record))
-        else:
+    for number, line in enumerate(history.read_bytes().splitlines() if history.is_file() else [], start=1):
+        raw = decode_json(line, f"{history}:{number}")
+        if not isinstance(raw, dict) or raw.get("schema_version") != SCHEMA_VERSION:
             others += 1
+            continue
+        try:
+            records.append(msgspec.convert(raw, Record))
+        except msgspec.ValidationError as error:
+            raise CtxbenchError(f"{history}:{number}: not a record: {error}") from None
     if others:
         print(f"note: {others} lines of {history} are of another schema version and were left out", file=sys.stderr)
     if not records:

@@ -41,22 +41,23 @@ def measure(
     speeds = []
     for name, estimator in estimators.items():
         if isinstance(estimator, Calibrated):
-            seconds = _least(lambda one=estimator: one.sizes_of_texts(sample))  # type: ignore[misc]
+            seconds = least(lambda one=estimator: one.sizes_of_texts(sample))  # type: ignore[misc]
             speeds.append(_speed(name, "estimator", seconds, sample, size))
         elif not isinstance(estimator, Framed | Observed | Scaled):
-            seconds = _least(lambda one=estimator: [one.size_of_text(text) for text in sample])  # type: ignore[misc]
+            seconds = least(lambda one=estimator: [one.size_of_text(text) for text in sample])  # type: ignore[misc]
             speeds.append(_speed(name, "estimator", seconds, sample, size))
     for name, tokenizer in tokenizers.items():
-        seconds = _least(lambda one=tokenizer: one.count_uncached(sample))  # type: ignore[misc]
+        seconds = least(lambda one=tokenizer: one.count_uncached(sample))  # type: ignore[misc]
         speeds.append(_speed(name, "tokenizer", seconds, sample, size))
     for name, tokenizer in tokenizers.items():
         tokenizer.count_batch(sample)
-        seconds = _least(lambda one=tokenizer: [one.count(text) for text in sample])  # type: ignore[misc]
+        seconds = least(lambda one=tokenizer: [one.count(text) for text in sample])  # type: ignore[misc]
         speeds.append(_speed(f"{name}, counted once", "cached", seconds, sample, size))
     return speeds
 
 
-def _least(work: Callable[[], object]) -> float:
+def least(work: Callable[[], object]) -> float:
+    """Seconds of the fastest of several repeats."""
     times = []
     for _ in range(REPEATS):
         started = time.perf_counter()

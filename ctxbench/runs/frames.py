@@ -1,6 +1,5 @@
 """Loads the rows of runs into pandas."""
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ctxbench.runs.folder import RunFolder
@@ -14,12 +13,3 @@ def load_frame(folder: RunFolder, table: str = "samples") -> "pd.DataFrame":
     import pandas as pd
 
     return pd.DataFrame(folder.rows(table))
-
-
-def load_frames(folders: Iterable[RunFolder], table: str = "samples") -> "pd.DataFrame":
-    """The tables of several runs, one under the other, with the run's path in `run`."""
-    import pandas as pd
-
-    frames = [load_frame(folder, table).assign(run=str(folder.path)) for folder in folders]
-    frames = [frame for frame in frames if len(frame)]
-    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()

@@ -7,24 +7,12 @@ takes more than a third of tiktoken's time.
 """
 
 import sys
-import time
-from collections.abc import Callable
 
 from ctxbench.conversation.dataset import load_dataset
 from ctxbench.conversation.model import message_texts
+from ctxbench.experiments.speed import least
 from ctxbench.tokens.estimators.calibrated import BATCH, Calibrated
 from ctxbench.tokens.vocab import tiktoken_encoding
-
-REPEATS = 7
-
-
-def least(work: Callable[[], object]) -> float:
-    times = []
-    for _ in range(REPEATS):
-        started = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - started)
-    return min(times)
 
 
 def main() -> int:
