@@ -32,10 +32,10 @@ def run(arguments: argparse.Namespace) -> int:
         return _plot(history)
     from ctxbench.stats.history import worse
 
-    now = _measure(arguments.overrides)
     if arguments.update:
-        return _update(now, baseline, history)
-    before = _read_baseline(baseline)
+        return _update(_measure(arguments.overrides), baseline, history)
+    before = _read_baseline(baseline)  # first: measuring takes a while
+    now = _measure(arguments.overrides)
     if before[0].dataset != now[0].dataset:
         print(f"note: the baseline is of other data ({before[0].dataset}; now {now[0].dataset})")
     changes = worse(before, now)

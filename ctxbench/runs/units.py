@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 
+from ctxbench.errors import CtxbenchError
 from ctxbench.progress import track
 from ctxbench.runs.folder import Row, RunFolder
 
@@ -37,6 +38,8 @@ def run_units(
 
     `unit_of` tells which unit a row is of; by default its conversation and budget say so.
     """
+    if workers < 1:
+        raise CtxbenchError(f"workers is {workers}; give 1 or more")
     done = _mended(folder, unit_of or _by_conversation_and_budget)
     waiting = [unit for unit in units if unit not in done]
     for unit, tables in track(_results(waiting, work, workers), len(waiting), label):

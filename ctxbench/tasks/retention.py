@@ -5,6 +5,7 @@ from typing import Any
 
 from omegaconf import DictConfig
 
+from ctxbench.context.window import check_count
 from ctxbench.conversation.dataset import Dataset
 from ctxbench.experiments.retention import Setup, run_conversation
 from ctxbench.parts import Choices, build_tokenizer, manager_factory
@@ -25,7 +26,7 @@ def run(config: DictConfig, choices: Choices, dataset: Dataset, folder: RunFolde
         strategy=choices["strategy"],
         summarizer=choices["summarizer"],
         seed=config.seed,
-        rounds=config.rounds,
+        rounds=check_count("rounds", config.rounds),
         answer=answer_function(config, dataset, folder),
     )
 
