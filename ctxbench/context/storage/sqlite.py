@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+import tenacity
+
 from ctxbench.context.storage.base import pack, unpack
 from ctxbench.conversation.model import Message
 from ctxbench.errors import CtxbenchError
@@ -26,8 +28,15 @@ class SqliteStorage:
 
     def __init__(self, path: str | Path, timeout_s: float = 30.0) -> None:
         self._path, self._timeout_s = Path(path), timeout_s
-        with self._transaction() as connection:
-            connection.execute(_SCHEMA)
+        # Switching a new file to WAL does not wait for another process that does the same: try again.
+        trying = tenacity.Retrying(
+            stop=tenacity.stop_after_delay(timeout_s),
+            wait=tenacity.wait_random(0.01, 0.1),
+            retry=tenacity.retry_if_exception_message(match=".*locked"),
+            reraise=True,
+        )
+        with self._errors():
+            trying(self._create)
 
     def load(self, session_id: str) -> list[Message]:
         """The session's messages."""
@@ -74,11 +83,21 @@ class SqliteStorage:
 
     @contextmanager
     def _transaction(self, *, write: bool = True) -> Iterator[sqlite3.Connection]:
+        with self._errors(), closing(self._connect()) as connection:
+            connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+            with connection:
+                yield connection
+
+    def _create(self) -> None:
+        """Make the file and its table; WAL mode stays with the file."""
+        with closing(self._connect()) as connection:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute(_SCHEMA)
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
         try:
-            with closing(self._connect()) as connection:
-                connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-                with connection:
-                    yield connection
+            yield
         except sqlite3.Error as error:
             raise CtxbenchError(
                 f"storage {self._path}: {error}; check that its folder exists, can be written to and has space"
@@ -86,7 +105,6 @@ class SqliteStorage:
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self._path, timeout=self._timeout_s, isolation_level=None)
-        connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")
         return connection
 
