@@ -13,7 +13,10 @@ from ctxbench.context.strategies.none import NoCompression
 from ctxbench.context.strategies.sliding import SlidingWindow
 from ctxbench.context.strategies.smart import SmartSummary
 from ctxbench.context.summarizers.base import Summarizer
+from ctxbench.context.summarizers.by_kind import SummarizerByKind
+from ctxbench.context.summarizers.cached import CachedSummarizer
 from ctxbench.context.summarizers.extractive import ExtractiveSummarizer
+from ctxbench.context.summarizers.limited import LimitedSummarizer
 from ctxbench.conversation.model import Conversation, Message, Probe, ToolCall
 from ctxbench.errors import CtxbenchError
 from ctxbench.tokens.estimators.base import AdditiveEstimator, Estimator
@@ -21,6 +24,7 @@ from ctxbench.tokens.estimators.chars4 import Chars4
 
 __all__ = [
     "AdditiveEstimator",
+    "CachedSummarizer",
     "Chars4",
     "CompressionFailed",
     "CompressionStrategy",
@@ -30,6 +34,7 @@ __all__ = [
     "CtxbenchError",
     "Estimator",
     "ExtractiveSummarizer",
+    "LimitedSummarizer",
     "MemoryStorage",
     "Message",
     "NoCompression",
@@ -38,5 +43,6 @@ __all__ = [
     "SmartSummary",
     "SqliteStorage",
     "Summarizer",
+    "SummarizerByKind",
     "ToolCall",
 ]

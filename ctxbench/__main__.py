@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from ctxbench.errors import CtxbenchError, unknown_name
 
-COMMANDS = ("list", "import", "validate", "models", "show", "compare", "calibrate", "track")
+COMMANDS = ("list", "new", "import", "validate", "models", "show", "compare", "calibrate", "track")
 """Each is a module in `ctxbench.commands`; names of modules are spelled `list_` where Python takes the name."""
 
 USAGE = """\
@@ -22,6 +22,7 @@ usage: python -m ctxbench [OVERRIDE ...]     run an experiment, print a table, d
 
 Overrides are settings and choices, as in
   python -m ctxbench strategy=smart budget=0.25
+  python -m ctxbench strategy.path=my_strategy.py:MyStrategy
   python -m ctxbench strategy=smart summarizer=llm llm=local dataset.limit=1
   python -m ctxbench task=estimation
   python -m ctxbench resume=results/runs/...
@@ -67,17 +68,22 @@ def _dispatch(arguments: list[str]) -> int:
 
 def usage() -> str:
     """The help text, with what can be chosen."""
+    from ctxbench.loading import offered
     from ctxbench.resources import group_options, groups
 
     lines = [USAGE.format(commands=", ".join(COMMANDS)), "Choices (python -m ctxbench list tells what each is):"]
-    lines += [f"  {group + '=':12} {', '.join(group_options(group))}" for group in groups()]
+    lines += [f"  {group + '=':12} {', '.join([*group_options(group), *offered(group)])}" for group in groups()]
     return "\n".join(lines) + "\n"
 
 
 def _one_line(error: Exception) -> str | None:
     """The error as one line, when it is one that the user can mend."""
+    from ctxbench.context.failures import CompressionFailed
+
     if isinstance(error, CtxbenchError):
         return str(error)
+    if isinstance(error, CompressionFailed):  # with on_failure=raise
+        return f"compression failed: {error}"
     if options := getattr(error, "options", None):  # Hydra's error for an unknown option of a group
         group, _, name = str(getattr(error, "missing_cfg_file", "")).rpartition("/")
         return str(unknown_name(group, name, list(options)))

@@ -16,6 +16,8 @@ from ctxbench.conversation.dataset import Dataset
 from ctxbench.conversation.model import conversation_to_dict
 from ctxbench.errors import CtxbenchError
 from ctxbench.parts import Choices, build_dataset
+from ctxbench.plugins import named, register, with_implied
+from ctxbench.plugins import package_versions as plugin_versions
 from ctxbench.resources import configs_folder
 from ctxbench.runs.folder import RunFolder
 from ctxbench.runs.provenance import git_state, package_versions, sha256_of
@@ -31,7 +33,8 @@ def run_app(arguments: list[str]) -> int:
     """Run one experiment, or with `-m` a sweep; returns the exit code."""
     os.environ["HYDRA_FULL_ERROR"] = "1"  # errors come here instead of being printed by Hydra
     _register_resolvers()
-    sys.argv = ["ctxbench", *arguments]
+    register()
+    sys.argv = ["ctxbench", *with_implied(arguments)]
     hydra.main(version_base="1.3", config_path=str(configs_folder()), config_name="config")(_job)()
     if not _failures:
         return 0
@@ -43,6 +46,8 @@ def run_app(arguments: list[str]) -> int:
 def composed(overrides: list[str]) -> tuple[DictConfig, Choices]:
     """The configuration with overrides and what was chosen, for commands that run inside no Hydra job."""
     _register_resolvers()
+    register()
+    overrides = with_implied(overrides)
     with hydra.initialize_config_dir(version_base="1.3", config_dir=str(configs_folder())):
         config = hydra.compose("config", overrides, return_hydra_config=True)
         choices = dict(config.hydra.runtime.choices)
@@ -93,6 +98,7 @@ def run_experiment(config: DictConfig, choices: Choices, path: Path, *, sweep: b
             raise CtxbenchError(f"{folder.path}: the dataset has changed since this run began; start a new run")
     else:
         dataset = build_dataset(config.dataset)
+        choices = named(choices, config.strategy)
         folder = RunFolder.create(path, describe(config, choices, dataset))
     task = TASKS[config.task.name]
     try:
@@ -120,7 +126,7 @@ def describe(config: DictConfig, choices: Choices, dataset: Dataset) -> dict[str
         "seed": config.seed,
         "dataset": dataset_facts(dataset),
         "git": git_state(),
-        "packages": package_versions(),
+        "packages": package_versions() | plugin_versions(),
         "config": OmegaConf.to_container(config, resolve=True),
         "config_source": OmegaConf.to_container(config, resolve=False),
     }

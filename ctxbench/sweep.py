@@ -1,5 +1,6 @@
 """What a sweep (`-m`) shows in the end: one table and one plot over all its jobs."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from omegaconf import DictConfig
 from ctxbench.runs.folder import RunFolder
 from ctxbench.runs.frames import load_frame
 from ctxbench.stats.compare import MARGIN, Paired, holm, paired
+from ctxbench.stats.retention import RetentionSummary
 
 MOST_PANELS = 6
 """Jobs that one plot can show side by side."""
@@ -30,21 +32,24 @@ def compare_sweep(folder: Path) -> None:
         if runs:
             print(f"sweep: {folder}")
         return
-    from ctxbench.report.retention_tables import comparison_table, difference_table, round_table
+    from ctxbench.report.retention_tables import comparison_table, difference_table, round_table, validity_table
     from ctxbench.report.tables import console
-    from ctxbench.stats.retention import RetentionSummary
-    from ctxbench.tasks.retention import summary_of
+    from ctxbench.tasks.retention import written_summary
 
     jobs = _varied(runs)
     names = [
-        ", ".join(f"{name}={value}" if name != "strategy" else value for name, value in job.items()) for job in jobs
+        ", ".join(
+            f"{name.removeprefix('strategy.')}={value}" if name != "strategy" else value for name, value in job.items()
+        )
+        for job in jobs
     ]
-    summaries = [summary_of(run) for run in runs]
+    summaries = [written_summary(run) for run in runs]
     rows: list[RetentionSummary] = [row for summary in summaries for row in summary["totals"]]
     dataset = runs[0].description()["dataset"]["name"]
     if any(row.probes for row in rows):
         _draw(runs, names, summaries, folder, dataset)
     console().print(comparison_table(jobs, rows, f"sweep of {len(runs)} jobs · dataset {dataset}"))
+    console().print(validity_table(dict(zip(names, summaries, strict=True))))
     differences = _differences(runs, names)
     if differences:
         console().print(difference_table(names, differences, MARGIN))
@@ -84,12 +89,27 @@ def _draw(runs: list[RunFolder], names: list[str], summaries: list[dict[str, Any
         frames[name] = pd.concat([frames[name], frame]) if name in frames else frame
     plots.plot_frontier(series("totals"), folder, f"retained against tokens kept · {dataset}")
     plots.plot_cost(series("totals"), folder, f"retained against cost · {dataset}")
-    plots.plot_depths(dict(list(frames.items())[:MOST_PANELS]), folder, f"retained by depth and budget · {dataset}")
+    shown = _leading(series("totals"))
+    depths = {name: frames[name] for name in shown}
+    plots.plot_depths(depths, folder, f"retained by depth and budget · {dataset}")
     for group in ("category", "language", "round"):
         if not any(summary.get(f"by_{group}") for summary in summaries):
             continue
-        chosen = dict(list(series(f"by_{group}").items())[:MOST_PANELS])
+        chosen = {name: rows for name, rows in series(f"by_{group}").items() if name in shown}
         plot_retained_by_category(chosen, folder, f"retained by {group} · {dataset}", f"by_{group}")
+
+
+def _leading(series: Mapping[str, Sequence[RetentionSummary]]) -> list[str]:
+    """The jobs that are drawn side by side: all, or those that retain most without keeping everything."""
+    if len(series) <= MOST_PANELS:
+        return list(series)
+
+    def retained(rows: Sequence[RetentionSummary]) -> float:
+        whole = all(row.tokens_context >= row.tokens_full for row in rows)
+        return -1.0 if whole else sum(row.retained.mean for row in rows if row.retained)
+
+    best = sorted(series, key=lambda name: -retained(series[name]))[:MOST_PANELS]
+    return [name for name in series if name in best]
 
 
 def _job_number(summary: Path) -> tuple[int, str]:
@@ -103,7 +123,7 @@ def _varied(runs: list[RunFolder]) -> list[dict[str, str]]:
     for run in runs:
         described = run.description()
         overrides = dict(entry.partition("=")[::2] for entry in described["overrides"])
-        jobs.append({"strategy": described["choices"]["strategy"], **overrides})
-    names = dict.fromkeys(name for job in jobs for name in job)
+        jobs.append({**overrides, "strategy": described["choices"]["strategy"]})
+    names = dict.fromkeys(["strategy", *(name for job in jobs for name in job)])
     varied = [name for name in names if name != "budget" and len({job.get(name) for job in jobs}) > 1]
     return [{name: job.get(name, "–") for name in varied or ["strategy"]} for job in jobs]

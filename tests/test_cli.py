@@ -67,7 +67,7 @@ def test_a_run_prints_a_table_and_leaves_a_folder_from_which_it_can_be_recompute
         assert shown in out
     folder = folder_of(out)
     described = json.loads((folder / "run.json").read_text())
-    assert described["schema_version"] == 2
+    assert described["schema_version"] == 3
     assert described["choices"]["strategy"] == "smart"
     assert described["dataset"]["conversations"] == 2
     samples = [json.loads(line) for line in (folder / "samples.jsonl").read_text().splitlines()]
@@ -321,7 +321,7 @@ def test_a_failing_job_does_not_stop_the_sweep(run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        (["strategy=clever"], "unknown strategy 'clever'; known: none, sliding, smart"),
+        (["strategy=clever"], "unknown strategy 'clever'; known: anchored, callable, density"),
         (["tokenizer=gpt9"], "unknown tokenizer 'gpt9'; known: cl100k_base"),
         (["estimator=guess"], "unknown estimator 'guess'; known: bytes4, calibrated"),
         (["dataset=nothing"], "unknown dataset 'nothing'; known: bfcl, core"),
@@ -341,7 +341,7 @@ def test_a_failing_job_does_not_stop_the_sweep(run: Run) -> None:
         (["resume=nowhere"], "is not a run"),
         (
             ["frobnicate"],
-            "unknown command 'frobnicate'; known: list, import, validate, models, show, compare, calibrate, track",
+            "unknown command 'frobnicate'; known: list, new, import, validate, models, show, compare, calibrate, track",
         ),
         (["list", "colours"], "unknown group 'colours'; known: .*strategy"),
         (["validate", "missing.jsonl"], "no such file or folder"),
@@ -465,7 +465,9 @@ def test_list_datasets_tells_what_the_bundled_ones_hold(run: Run) -> None:
 def test_list(run: Run) -> None:
     code, out, _ = run("list", "strategy")
     assert code == 0
-    assert [line.split()[0] for line in out.splitlines()] == ["strategy:", "none", "sliding", "smart"]
+    names = [line.split()[0] for line in out.splitlines()]
+    assert names == ["strategy:", *sorted(file.stem for file in (ROOT / "configs" / "strategy").glob("*.yaml"))]
+    assert {"none", "sliding", "smart", "density", "anchored"} <= set(names)
 
 
 @pytest.mark.parametrize("storage", ["sqlite", "redis"])

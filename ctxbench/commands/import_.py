@@ -6,9 +6,10 @@ from itertools import islice
 from pathlib import Path
 
 from ctxbench.conversation.importers.base import Tally
-from ctxbench.conversation.importers.registry import FORMATS, import_conversations, importer
+from ctxbench.conversation.importers.registry import formats, import_conversations, importer
 from ctxbench.conversation.jsonl import write_conversations
 from ctxbench.conversation.model import Conversation
+from ctxbench.errors import CtxbenchError
 from ctxbench.scoring.soundness import mark_verbatim
 
 HELP = "import a public dataset and account for everything that was read"
@@ -17,8 +18,8 @@ HELP = "import a public dataset and account for everything that was read"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = "formats:\n" + "\n".join(f"  {name:13} {importer(name).ABOUT}" for name in FORMATS)
-    parser.add_argument("format", choices=FORMATS, metavar="FORMAT", help="one of those below")
+    parser.epilog = "formats:\n" + "\n".join(f"  {name:13} {_about(name)}" for name in formats())
+    parser.add_argument("format", choices=formats(), metavar="FORMAT", help="one of those below")
     parser.add_argument("path", type=Path, help="the original file or folder")
     parser.add_argument("-o", "--output", type=Path, required=True, help="the .jsonl file to write")
     parser.add_argument("--limit", type=int, help="stop after so many conversations")
@@ -36,6 +37,13 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"stopped after {count} conversations (--limit)")
     print(f"written: {arguments.output}")
     return 0
+
+
+def _about(name: str) -> str:
+    try:
+        return importer(name).ABOUT
+    except CtxbenchError as error:
+        return f"broken: {error}"
 
 
 def _marked(conversations: Iterable[Conversation], tally: Tally) -> Iterator[Conversation]:

@@ -2,9 +2,12 @@
 
 import argparse
 import importlib.metadata
+import inspect
 import re
 from pathlib import Path
 
+from ctxbench.errors import CtxbenchError
+from ctxbench.loading import load_offer, offers, package_of
 from ctxbench.resources import datasets_folder, group_options, groups
 
 HELP = "list what can be chosen: strategies, summarizers, estimators, tokenizers, datasets, ..."
@@ -16,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the options of every group, each with the first comment of its file."""
+    """Print the options of every group: the first comment of the file, or of a package's offer its docstring."""
     if arguments.group == "datasets":
         _print_datasheets()
         return 0
@@ -24,7 +27,21 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{group}:")
         for name, file in group_options(group).items():
             print(f"  {name:18} {_description(file)}")
+        for entry in offers(group):
+            print(f"  {entry.name:18} {_offer(group, entry.name, package_of(entry))}")
     return 0
+
+
+def _offer(group: str, name: str, package: str) -> str:
+    """What an installed package's option is, or why it cannot be used."""
+    if name in group_options(group):
+        return f"refused: ctxbench has this name itself (package {package})"
+    try:
+        thing = load_offer(group, name)
+    except CtxbenchError as error:
+        return f"broken: {error}"
+    about = getattr(thing, "ABOUT", None) or inspect.getdoc(thing) or ""
+    return f"{about.partition(chr(10))[0]} (package {package})".lstrip()
 
 
 def _print_datasheets() -> None:

@@ -143,12 +143,10 @@ def _seen(conversation: "Conversation", probe: str | None) -> int:
 
 def _asks_model(described: dict[str, Any]) -> bool:
     """Whether a model writes summaries whose answers were not recorded."""
-    config = described["config"]
-    return (
-        "summarizer" in config["strategy"]
-        and "model" in config["summarizer"]
-        and described["choices"].get("llm") != "recorded"
-    )
+    from ctxbench.tasks.retention import asks_model
+
+    config, recorded = described["config"], described["choices"].get("llm") == "recorded"
+    return "summarizer" in config["strategy"] and asks_model(config["summarizer"]) and not recorded
 
 
 def _step(conversation: "Conversation", manager: Any, seen: int) -> "Step":

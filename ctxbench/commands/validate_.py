@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from ctxbench.conversation.importers.registry import FORMATS, import_conversations
+from ctxbench.conversation.importers.registry import formats, import_conversations
 from ctxbench.conversation.jsonl import jsonl_files, read_lines
 from ctxbench.conversation.model import Conversation
 from ctxbench.errors import CtxbenchError
@@ -17,7 +17,7 @@ HELP = "check datasets: structure, tool pairs, languages, and that each probe me
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("paths", nargs="+", type=Path, help="a .jsonl file, or a folder of them")
-    parser.add_argument("--format", choices=FORMATS, help="the files are of this public format: faults are counted")
+    parser.add_argument("--format", choices=formats(), help="the files are of this public format: faults are counted")
     parser.add_argument("--language", help="the language of a format that does not say it")
     parser.add_argument("--strict", action="store_true", help="with --format: tell every fault, and exit with 1")
 

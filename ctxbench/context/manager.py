@@ -11,25 +11,29 @@ from typing import Literal
 import msgspec
 import tenacity
 
-from ctxbench.context.failures import CompressionFailed
+from ctxbench.context.background import BackgroundCompression
+from ctxbench.context.failures import CannotFit, CompressionFailed
 from ctxbench.context.sizes import SessionSizes
 from ctxbench.context.storage.base import ContextStorage
 from ctxbench.context.storage.memory import MemoryStorage
 from ctxbench.context.strategies.base import CompressionStrategy
 from ctxbench.context.window import check_count, split_system
 from ctxbench.conversation.model import Message
+from ctxbench.conversation.repair import repair as mend
+from ctxbench.conversation.validity import profile_rules
 from ctxbench.errors import CtxbenchError
 
 OnFailure = Literal["keep", "fallback", "raise"]
-Outcome = Literal["fits", "compressed", "unchanged", "kept", "fallback"]
+Outcome = Literal["fits", "compressed", "unchanged", "kept", "fallback", "cannot_fit"]
 
 
 class Context(msgspec.Struct, frozen=True):
     """What would be sent to the model, and how it came about.
 
     `outcome`: `fits` (under the budget, untouched), `compressed`, `unchanged` (over the
-    budget, but the strategy dropped nothing), or, after a failure, `kept` (the whole
-    history) or `fallback`. Estimates are tokens.
+    budget, but the strategy dropped nothing), `cannot_fit` (what must stay is over the
+    budget: it is given alone, and `failure` says what it is), or, after a failure, `kept`
+    (the whole history) or `fallback`. Estimates are tokens.
     """
 
     messages: list[Message]
@@ -37,10 +41,15 @@ class Context(msgspec.Struct, frozen=True):
     estimate_before: int
     estimate: int
     failure: str | None = None
+    repairs: tuple[str, ...] = ()
+    """What was changed so that the provider accepts the messages; the store keeps them as they were."""
 
 
 class SessionStats(msgspec.Struct):
-    """What happened in a session since this manager first saw it."""
+    """What happened in a session since this manager first saw it.
+
+    `failures` are compressions that failed when their result was wanted, those in the background included.
+    """
 
     contexts: int = 0
     compressions: int = 0
@@ -64,6 +73,10 @@ class ContextManager:
             it) or `raise` (`CompressionFailed`).
         fallback: the strategy for `on_failure="fallback"`.
         retries: further tries after a failure, with exponential backoff from `backoff_s`.
+        background_at: share of the budget from which a session is compressed in the background,
+            so that nobody waits for it later; None: only when a context is asked for.
+        repair: the provider's profile whose rules each context is mended for; None: contexts
+            are given as they are.
     """
 
     def __init__(
@@ -77,6 +90,8 @@ class ContextManager:
         fallback: CompressionStrategy | None = None,
         retries: int = 2,
         backoff_s: float = 0.5,
+        background_at: float | None = None,
+        repair: str | None = None,
     ) -> None:
         if on_failure not in ("keep", "fallback", "raise"):
             raise CtxbenchError(f"on_failure is {on_failure!r}; give keep, fallback or raise")
@@ -93,6 +108,12 @@ class ContextManager:
             retry=tenacity.retry_if_exception(_worth_retrying),
             reraise=True,
         )
+        self._background = None
+        if background_at is not None:
+            self._background = BackgroundCompression(strategy, max_tokens, background_at)
+        self._profile = repair
+        if repair is not None:
+            profile_rules(repair)  # an unknown one is refused now
         self._sizes = SessionSizes(strategy)
         self._stats: dict[str, SessionStats] = {}
         self._lock = Lock()
@@ -109,14 +130,18 @@ class ContextManager:
         """Like `get_context`, with how the context came about."""
         history = self.storage.load(session_id)
         before = self._sizes.estimate(session_id, history)
+        missed = 0
         if before <= self.max_tokens:
-            context = Context(history, "fits", before, before)
+            context = Context(list(history), "fits", before, before)
         else:
-            context = self._compressed(session_id, history, before)
-            if self.write_back and context.outcome in ("compressed", "fallback"):
-                self.storage.replace(session_id, history, context.messages)
-        self._count(session_id, context, len(history))
-        return context
+            context, missed = self._made(session_id, history, before)
+        self._count(session_id, context, len(history), missed)
+        may_store = self.write_back and context.outcome in ("compressed", "fallback")
+        if may_store and self.storage.replace(session_id, history, context.messages):
+            history = context.messages
+        if self._background is not None and context.failure is None and context.estimate <= self.max_tokens:
+            self._background.look_ahead(session_id, history, context.messages, context.estimate)
+        return context if self._profile is None else self._mended(context, self._profile)
 
     def set_system_prompt(self, session_id: str, text: str) -> None:
         """Make `text` the session's first system message, in the place of the one there is."""
@@ -131,6 +156,8 @@ class ContextManager:
         """Forget the session: its messages and its statistics."""
         self.storage.delete(session_id)
         self._sizes.forget(session_id)
+        if self._background is not None:
+            self._background.forget(session_id)
         with self._lock:
             self._stats.pop(session_id, None)
 
@@ -139,6 +166,15 @@ class ContextManager:
         with self._lock:
             return msgspec.structs.replace(self._stats.get(session_id, SessionStats()))
 
+    def _made(self, session_id: str, history: list[Message], before: int) -> tuple[Context, int]:
+        """A context smaller than the history, and how many background compressions that it needed had failed."""
+        missed = 0
+        if self._background is not None:
+            prepared, missed = self._background.take(session_id, history)
+            if prepared is not None:
+                return self._context(prepared, "compressed", before), missed
+        return self._compressed(session_id, history, before), missed
+
     def _compressed(self, session_id: str, history: list[Message], before: int) -> Context:
         try:
             messages = self._retrying(self.strategy.compress, history, self.max_tokens, session_id=session_id)
@@ -146,23 +182,32 @@ class ContextManager:
         except CompressionFailed as failure:
             if self._on_failure == "raise":
                 raise
+            if isinstance(failure, CannotFit):
+                return self._context(failure.messages, "cannot_fit", before, str(failure))
             if self._on_failure == "keep" or self._fallback is None:
                 system, others = split_system(history)
                 return Context(system + others, "kept", before, before, str(failure))
             messages = self._fallback.compress(history, self.max_tokens, session_id=session_id)
             return self._context(messages, "fallback", before, str(failure))
 
+    def _mended(self, context: Context, profile: str) -> Context:
+        messages, changes = mend(context.messages, profile)
+        if not changes:
+            return context
+        estimate = self.strategy.estimate_tokens(messages)
+        return msgspec.structs.replace(context, messages=messages, estimate=estimate, repairs=tuple(changes))
+
     def _context(
         self, messages: Sequence[Message], outcome: Outcome, before: int, failure: str | None = None
     ) -> Context:
         return Context(list(messages), outcome, before, self.strategy.estimate_tokens(messages), failure)
 
-    def _count(self, session_id: str, context: Context, stored: int) -> None:
+    def _count(self, session_id: str, context: Context, stored: int, missed: int) -> None:
         with self._lock:
             stats = self._stats.setdefault(session_id, SessionStats())
             stats.contexts += 1
             stats.compressions += context.outcome in ("compressed", "fallback")
-            stats.failures += context.failure is not None
+            stats.failures += missed + (context.failure is not None)
             stats.over_budget += context.estimate > self.max_tokens
             stats.messages, stats.estimate = stored, context.estimate_before
 

@@ -33,8 +33,8 @@ class SessionSizes:
         if messages[: len(seen)] != seen:
             seen, size = (), 0
         size += self._estimator.sizes(messages[len(seen) :])
+        self._seen.pop(session_id, None)  # so that it comes last; another thread may have forgotten it meanwhile
         self._seen[session_id] = messages, size
-        self._seen.move_to_end(session_id)
         while len(self._seen) > REMEMBERED_SESSIONS:
             self._seen.popitem(last=False)
         return self._estimator.tokens(size)

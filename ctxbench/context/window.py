@@ -6,6 +6,7 @@ together. Nothing here decides how many messages to keep.
 
 from collections.abc import Sequence
 
+from ctxbench.context.units import last_user
 from ctxbench.conversation.model import SYSTEM_ROLES, Message
 from ctxbench.errors import CtxbenchError
 
@@ -16,6 +17,19 @@ def split_system(messages: Sequence[Message]) -> tuple[list[Message], list[Messa
     if not system:
         return system, list(messages)
     return system, [message for message in messages if not message.is_system]
+
+
+def split_recent(messages: Sequence[Message], count: int, *, pair_tools: bool) -> tuple[list[Message], list[Message]]:
+    """The old messages and the `count` most recent ones; no system messages are given.
+
+    With `pair_tools` more may be recent: see `recent_start`. Then the last user message is
+    recent, too, even if a long run of tool calls has followed it: it is what has to be answered.
+    """
+    start = recent_start(messages, count, pair_tools=pair_tools)
+    asked = last_user(messages) if pair_tools and count else None
+    if asked is None or asked >= start:
+        return list(messages[:start]), list(messages[start:])
+    return [*messages[:asked], *messages[asked + 1 : start]], [messages[asked], *messages[start:]]
 
 
 def recent_start(messages: Sequence[Message], count: int, *, pair_tools: bool) -> int:

@@ -4,6 +4,9 @@ Before each assistant turn the context is asked for, then the turn is added as i
 recorded. Where probes are due, the context is asked for too. After the end the session
 may go on for some rounds of other talk, after each of which the probes of the end are
 asked again. Scoring is not done here.
+
+Before each user turn the replay can wait, as a user would think and type: what a manager
+does in the background is done then, and only what somebody waits for is in `latency_ms`.
 """
 
 import time
@@ -44,18 +47,22 @@ def asks(conversation: Conversation) -> dict[int, list[Probe]]:
 
 
 def replay(
-    conversation: Conversation, manager: ContextManager, rounds: Sequence[Sequence[Message]] = ()
+    conversation: Conversation,
+    manager: ContextManager,
+    rounds: Sequence[Sequence[Message]] = (),
+    turn_s: float = 0.0,
 ) -> Iterator[Step]:
     """Yield a step for each context asked for; the session is cleared at the end.
 
-    `rounds`: the messages of each further round. The session has a name of its own, so
-    that runs which share a storage do not meet.
+    `rounds`: the messages of each further round. `turn_s`: seconds to wait before each user turn.
+    The session has a name of its own, so that runs which share a storage do not meet.
     """
     session = f"{conversation.id}/{uuid.uuid4().hex}"
     asked, history = asks(conversation), list(conversation.messages)
     last = len(history)
     try:
         for seen, message in enumerate(conversation.messages, start=1):
+            _wait(message, turn_s)
             manager.add_message(session, message)
             if seen in asked:
                 turn = seen < last and history[seen].role == "assistant"
@@ -64,11 +71,17 @@ def replay(
             for message in messages:
                 if message.role == "assistant":
                     yield _step(list(history), True, [], number, session, manager)
+                _wait(message, turn_s)
                 manager.add_message(session, message)
                 history.append(message)
             yield _step(list(history), False, asked.get(last, []), number, session, manager)
     finally:
         manager.clear(session)
+
+
+def _wait(message: Message, turn_s: float) -> None:
+    if message.role == "user" and turn_s:
+        time.sleep(turn_s)
 
 
 def _step(

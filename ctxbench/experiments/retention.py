@@ -44,6 +44,7 @@ class Setup(msgspec.Struct, frozen=True):
     summarizer: str
     seed: int = 0
     rounds: int = 0
+    turn_s: float = 0.0
     answer: Answer | None = None
 
 
@@ -70,7 +71,7 @@ def run_conversation(
     contexts: list[ContextRow] = []
     samples: list[RetentionRow] = []
     before: list[Message] = []
-    for step in replay(conversation, setup.make_manager(conversation, limit), rounds):
+    for step in replay(conversation, setup.make_manager(conversation, limit), rounds, setup.turn_s):
         row = _context_row(step, before, conversation, str(budget), limit, setup.tokenizer)
         before = step.context.messages
         contexts.append(row)
@@ -111,6 +112,7 @@ def _context_row(
         truncated_replies=sum(entry.truncated for entry in usage),
         latency_ms=step.latency_ms,
         validity=broken_rules(context.messages),
+        repairs=list(context.repairs),
     )
 
 

@@ -41,6 +41,17 @@ def ledger() -> Iterator[Ledger]:
         _current.reset(token)
 
 
+def note_ledger(spent: Ledger) -> None:
+    """Add what another thread's block collected to the ledger of the surrounding block, if there is one."""
+    usage = _current.get()
+    if usage is None:
+        return
+    for purpose, more in spent.items():
+        entry = usage[purpose]
+        for field in Usage.__struct_fields__:
+            setattr(entry, field, getattr(entry, field) + getattr(more, field))
+
+
 def note_usage(purpose: Purpose, reply: Reply | None, seconds: float) -> None:
     """Add one call to the ledger of the surrounding block, if there is one."""
     usage = _current.get()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ctxbench.report.retention_plots import draw_series, kept_percent
-from ctxbench.report.style import COLOURS, GREY, MARKERS, plot_style, save
+from ctxbench.report.style import GREY, look, plot_style, save
 from ctxbench.stats.retention import RetentionSummary
 
 if TYPE_CHECKING:
@@ -78,8 +78,8 @@ def plot_cost(series: Series, folder: Path, title: str) -> list[Path]:
         for index, (label, rows) in enumerate(series.items()):
             points = sorted((1000 * r.cost.dollars / max(1, r.cost.turns), r.retained.mean) for r in rows if r.retained)
             if points:
-                marker, colour = MARKERS[index % len(MARKERS)], COLOURS[index % len(COLOURS)]
-                axes.plot(*zip(*points, strict=True), label=label, marker=marker, color=colour)
+                colour, marker, line = look(index)
+                axes.plot(*zip(*points, strict=True), label=label, marker=marker, color=colour, linestyle=line)
         axes.set(ylim=(-0.02, 1.05), ylabel="retained (share of probes)", title=title)
         axes.set_xlim(left=0)
         axes.set_xlabel("dollars for 1,000 requests, summaries included, unchanged heads cached")

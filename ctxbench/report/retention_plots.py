@@ -55,13 +55,18 @@ def draw_series(axes: "Axes", label: str, rows: Sequence[RetentionSummary], inde
         return
     x, means = zip(*points, strict=True)
     n = means[0].n
+    colour, marker, line = look(index)
     axes.errorbar(
         x,
         [mean.mean for mean in means],
         yerr=_bars(means),
-        fmt=f"-{MARKERS[index % len(MARKERS)]}",
-        color=COLOURS[index % len(COLOURS)],
+        fmt=marker,
+        linestyle=line,
+        color=colour,
         capsize=3,
+        markersize=5,
+        linewidth=1.2,
+        elinewidth=0.7,
         label=f"{label} (n = {n} probes, 95 % CI)",
     )
 

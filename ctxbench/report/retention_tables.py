@@ -1,14 +1,18 @@
 """The tables that retention runs and sweeps print. Every figure in them stands in `summary.json`."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rich.table import Table
 
+from ctxbench.conversation.validity import PROFILES
 from ctxbench.report.tables import add_numbers, mean_cell, new_table
 from ctxbench.stats.compare import Paired
 from ctxbench.stats.intervals import Mean
 from ctxbench.stats.retention import RetentionSummary
 
+MOST_RULES = 3
+"""Broken rules that a row of the validity table names."""
 _CAPTION = (
     "tokens: mean at the probes, exact tokenizer. retained: share of probes whose answer is still in the context; "
     "effective: (retained - empty) / (full - empty). Baselines on the same probes: empty: the system messages alone; "
@@ -50,6 +54,24 @@ def comparison_table(jobs: Sequence[Mapping[str, str]], rows: Sequence[Retention
         job = jobs[index * len(jobs) // len(rows)]
         extra = [f"{row.cost.saved:.0%}", f"{row.invalid / max(1, row.contexts):.0%}"]
         table.add_row(*job.values(), row.budget, *_figures(row, answered), *extra, *_effort(row))
+    return table
+
+
+def validity_table(summaries: Mapping[str, Mapping[str, Any]]) -> Table:
+    """The share of contexts that each provider's profile accepts, a row a job, and the rules that are broken most."""
+    caption = (
+        "share of all contexts that keep the rules of a profile: openai (a call and its results together), anthropic "
+        "(and the user begins, speakers take turns), mistral (one system message, turns), qwen (one system message, a "
+        "user). Recorded conversations may break some themselves: see strategy none. Broken most: contexts by rule."
+    )
+    table = new_table("valid contexts", caption)
+    table.add_column("job", no_wrap=True)
+    add_numbers(table, *PROFILES)
+    table.add_column("broken most")
+    for name, summary in summaries.items():
+        worst = list(summary["rules_broken"].items())[:MOST_RULES]
+        broken = ", ".join(f"{rule.replace('_', ' ')} {count:,}" for rule, count in worst)
+        table.add_row(name, *(mean_cell(summary["validity"][profile]) for profile in PROFILES), broken or "–")
     return table
 
 

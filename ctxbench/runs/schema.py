@@ -5,7 +5,7 @@
 
 import msgspec
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 
 class ContextRow(msgspec.Struct):
@@ -48,7 +48,9 @@ class ContextRow(msgspec.Struct):
     latency_ms: float
     """Wall time of building the context: load, estimate, compress, model calls included."""
     validity: list[str]
-    """Provider rules that the context breaks."""
+    """Rules of any provider's profile that the context breaks, after repair."""
+    repairs: list[str]
+    """What `repair` changed."""
 
 
 class RetentionRow(msgspec.Struct):

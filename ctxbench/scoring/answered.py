@@ -13,8 +13,9 @@ import msgspec
 import regex
 
 from ctxbench.conversation.model import Probe
-from ctxbench.scoring.retained import UNSPACED, found
+from ctxbench.scoring.retained import found
 from ctxbench.text.normalise import normalise
+from ctxbench.text.words import UNSPACED
 
 UNKNOWN = "UNKNOWN"
 """The word that a reader is told to say when the conversation does not tell."""

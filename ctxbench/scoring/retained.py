@@ -13,9 +13,7 @@ import regex
 
 from ctxbench.conversation.model import Message, Probe, message_texts
 from ctxbench.text.normalise import normalise
-
-UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
-"""Scripts that write no spaces between words, as the inside of a `regex` set."""
+from ctxbench.text.words import UNSPACED
 
 _WORD = rf"[[\p{{L}}\p{{N}}\p{{M}}_]--[{UNSPACED}]]"
 _WORD_AFTER = rf"[[\p{{L}}\p{{N}}\p{{M}}_]--[{UNSPACED}\p{{Hangul}}]]"

@@ -13,7 +13,7 @@ from itertools import pairwise
 import msgspec
 
 from ctxbench.conversation.model import Conversation, Message, Probe, content_text
-from ctxbench.conversation.validity import RULES
+from ctxbench.conversation.validity import PROFILES, RULES
 from ctxbench.scoring.retained import found, haystack
 from ctxbench.text.languages import is_tag, share_in_script
 from ctxbench.text.normalise import normalise
@@ -72,8 +72,8 @@ def _message_faults(messages: Sequence[Message]) -> Iterator[Fault]:
     for index, message in enumerate(messages):
         if message.role not in ROLES:
             yield Fault("unknown_role", f"message {index}: unknown role {message.role!r}")
-    for name, rule in RULES["openai"].items():
-        for index in rule(messages):
+    for name in PROFILES["openai"]:
+        for index in RULES[name](messages):
             yield Fault(name, f"message {index}: {name.replace('_', ' ')}")
     for index, (one, two) in enumerate(pairwise(messages), start=1):
         if one == two and content_text(one):

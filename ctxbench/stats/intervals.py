@@ -130,7 +130,6 @@ def _draws(count: int, resamples: int, seed: int) -> np.ndarray:
 
 
 def _wilson(hits: float, n: int) -> tuple[float, float]:
-    from scipy.stats import binomtest
-
-    interval = binomtest(round(hits), n).proportion_ci(CONFIDENCE, method="wilson")
-    return float(interval.low), float(interval.high)
+    """Wilson's score interval; in closed form, as scipy's also computes a test, a thousand times slower."""
+    middle, half = hits + Z**2 / 2, Z * (hits * (n - hits) / n + Z**2 / 4) ** 0.5
+    return max(0.0, (middle - half) / (n + Z**2)), min(1.0, (middle + half) / (n + Z**2))

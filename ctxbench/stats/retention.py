@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from ctxbench.conversation.validity import is_valid
 from ctxbench.stats.intervals import Mean, proportion, ratio
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class RetentionSummary(msgspec.Struct):
     over_budget: int
     failed: int
     invalid: int
+    """Contexts that the profile `openai` would refuse; see `validity` for the others."""
     inflated: int
     piled_up: int
     """Contexts with more than one summary."""
@@ -82,6 +84,7 @@ def summarise(
 ) -> list[RetentionSummary]:
     """A summary for each budget and each value of the column `by` (None: all together)."""
     summaries = []
+    samples, contexts = (_columns(frame) for frame in (samples, contexts))
     for budget in contexts["budget"].drop_duplicates() if len(contexts) else ():
         here, there = _of(samples, "budget", budget), _of(contexts, "budget", budget)
         if by is None:
@@ -95,17 +98,26 @@ def summarise(
     return summaries
 
 
+def _columns(frame: "pd.DataFrame") -> "pd.DataFrame":
+    """The columns that summaries read; every group takes rows of all that are there."""
+    return frame[[name for name in frame if name not in _UNREAD]]
+
+
+_UNREAD = frozenset({"probe", "position", "strategy", "summarizer", "answer", "exact", "kept", "dropped", "repairs"})
+
+
 def shares(rows: "pd.DataFrame", column: str, seed: int = 0) -> Mean | None:
     """The share of true values of a column, over the rows where it is known."""
     if not len(rows):
         return None
-    known = rows[rows[column].notna()]
-    return proportion(known[column].astype(float).tolist(), known["conversation"].tolist(), seed)
+    known = rows[column].notna().to_numpy()  # two columns at a time: taking rows of all of them is slow
+    values, clusters = (rows[name].to_numpy()[known] for name in (column, "conversation"))
+    return proportion(values.astype(float), clusters, seed)
 
 
 def effective(rows: "pd.DataFrame", seed: int = 0) -> Mean | None:
     """(retained - empty) / (full - empty), over the rows where all three are known."""
-    known = rows[rows["retained"].notna()]
+    known = rows.loc[rows["retained"].notna(), ["retained", "retained_empty", "retained_full", "conversation"]]
     if not len(known):
         return None
     kept, floor, ceiling = (known[name].astype(float) for name in ("retained", "retained_empty", "retained_full"))
@@ -157,7 +169,7 @@ def _summary(
         compressed=int((contexts["outcome"] == "compressed").sum()),
         over_budget=int(contexts["over_budget"].sum()),
         failed=int(contexts["failure"].notna().sum()),
-        invalid=int((contexts["validity"].map(len) > 0).sum()),
+        invalid=sum(not is_valid(rules, "openai") for rules in contexts["validity"]),
         inflated=int(contexts["inflated"].sum()),
         piled_up=int((contexts["added"] > 1).sum()),
         model_calls=int(contexts["model_calls"].sum()),
@@ -214,7 +226,8 @@ def half_lives(samples: "pd.DataFrame") -> dict[str, dict[str, int | None]]:
 def _stale(samples: "pd.DataFrame", seed: int, *, beside_the_right_one: bool) -> Mean | None:
     if not len(samples):
         return None
-    known = samples[samples["stale"].notna() & samples["retained"].notna()]
+    is_known = samples["stale"].notna() & samples["retained"].notna()
+    known = samples.loc[is_known, ["stale", "retained", "conversation"]]
     right = known["retained"].astype(bool)
     hits = known["stale"].astype(bool) & (right if beside_the_right_one else ~right)
     return proportion(hits.astype(float).tolist(), known["conversation"].tolist(), seed)

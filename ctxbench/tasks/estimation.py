@@ -1,6 +1,7 @@
 """The estimation task: from tokenizers and estimators to rows, a summary, plots and printed tables."""
 
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 from omegaconf import DictConfig
@@ -15,6 +16,7 @@ from ctxbench.parts import Choices, build_option, option_names
 from ctxbench.runs.folder import RunFolder
 from ctxbench.runs.schema import SCHEMA_VERSION
 from ctxbench.runs.units import Tables, Unit, run_units
+from ctxbench.tokens.estimators.base import AdditiveEstimator
 
 BATCH = 64
 """Conversations of one unit: short ones are many."""
@@ -22,8 +24,8 @@ BATCH = 64
 
 def run(config: DictConfig, choices: Choices, dataset: Dataset, folder: RunFolder) -> None:
     """Count and estimate every message and context; rows go to `samples` and `contexts`."""
-    estimators = {name: build_option("estimator", name) for name in option_names("estimator", config.task.estimators)}
-    tokenizers = _tokenizers(config)
+    estimators = _loaded("estimator", config.task.estimators, strict=config.task.strict)
+    tokenizers = _loaded("tokenizer", config.task.tokenizers, strict=config.task.strict)
     texts = [text for one in dataset.conversations for message in one.messages for text in message_texts(message)]
     folder.write_json("speed.json", measure(texts, estimators, tokenizers))
     for estimator in estimators.values():
@@ -50,19 +52,22 @@ def run(config: DictConfig, choices: Choices, dataset: Dataset, folder: RunFolde
     run_units(folder, units, work, unit_of=lambda row: batch_of[row["conversation"]], label="counting")
 
 
-def _tokenizers(config: DictConfig) -> dict[str, Any]:
-    """Those that can be loaded; the others are left out with a line, or with `strict` an error."""
-    tokenizers = {}
-    for name in option_names("tokenizer", config.task.tokenizers):
+def _loaded(group: str, chosen: Iterable[str] | None, *, strict: bool) -> dict[str, Any]:
+    """The options that can be loaded; the others are left out with a line, or with `strict` an error."""
+    loaded = {}
+    for name in option_names(group, chosen):
         try:
-            tokenizers[name] = build_option("tokenizer", name)
+            option = build_option(group, name)
+            if group == "estimator" and not isinstance(option, AdditiveEstimator):
+                raise CtxbenchError("it is no AdditiveEstimator, which counts text by text")
+            loaded[name] = option
         except CtxbenchError as error:
-            if config.task.strict:
+            if strict:
                 raise
-            print(f"left out: tokenizer {name}: {error}", file=sys.stderr)
-    if not tokenizers:
-        raise CtxbenchError("no tokenizer could be loaded: pip install 'ctxbench[tokenizers]'")
-    return tokenizers
+            print(f"left out: {group} {name}: {error}", file=sys.stderr)
+    if not loaded:
+        raise CtxbenchError(f"no {group} could be loaded: pip install 'ctxbench[tokenizers]'")
+    return loaded
 
 
 def summary_of(folder: RunFolder) -> dict[str, Any]:

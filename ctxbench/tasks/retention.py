@@ -15,6 +15,9 @@ from ctxbench.runs.schema import SCHEMA_VERSION
 from ctxbench.runs.units import Tables, Unit, run_units
 from ctxbench.tasks.answering import answer_function
 
+MOST_FAILURES = 3
+"""Kinds of failures that are told after a run; all stand in the rows of `contexts`."""
+
 
 def run(config: DictConfig, choices: Choices, dataset: Dataset, folder: RunFolder) -> None:
     """Replay every conversation under every budget; rows go to `contexts` and `samples`."""
@@ -27,6 +30,7 @@ def run(config: DictConfig, choices: Choices, dataset: Dataset, folder: RunFolde
         summarizer=choices["summarizer"],
         seed=config.seed,
         rounds=check_count("rounds", config.rounds),
+        turn_s=check_count("turn_s", config.get("turn_s", 0.0)),
         answer=answer_function(config, dataset, folder),
     )
 
@@ -38,9 +42,13 @@ def run(config: DictConfig, choices: Choices, dataset: Dataset, folder: RunFolde
     run_units(folder, units, work, workers=config.workers, label="replaying")
 
 
+GROUPS = ("totals", "by_language", "by_category", "by_round")
+
+
 def summary_of(folder: RunFolder) -> dict[str, Any]:
     """All figures of a run, from its rows."""
     from ctxbench.stats.retention import half_lives, summarise
+    from ctxbench.stats.validity import rules_broken, valid_shares
 
     samples, contexts = load_frame(folder, "samples"), load_frame(folder, "contexts")
     described = folder.description()
@@ -50,9 +58,32 @@ def summary_of(folder: RunFolder) -> dict[str, Any]:
         groups |= {"by_category": "category", **({"by_round": "round"} if rounds else {})}
     last = samples[samples["round"] == 0] if rounds and len(samples) else samples
     lives = {"half_lives": half_lives(samples)} if "by_round" in groups else {}
-    return {"schema_version": SCHEMA_VERSION, **lives} | {
+    validity = {"validity": valid_shares(contexts, seed), "rules_broken": rules_broken(contexts)}
+    return {"schema_version": SCHEMA_VERSION, **validity, **lives} | {
         name: summarise(samples if by == "round" else last, contexts, by, seed, prices) for name, by in groups.items()
     }
+
+
+def written_summary(folder: RunFolder) -> dict[str, Any]:
+    """`summary.json`, as `summary_of` gave it."""
+    import msgspec
+
+    from ctxbench.stats.intervals import Mean
+    from ctxbench.stats.retention import RetentionSummary
+
+    raw = _with_nan(msgspec.json.decode((folder.path / "summary.json").read_bytes()))
+    groups = {name: msgspec.convert(raw[name], list[RetentionSummary]) for name in raw if name in GROUPS}
+    return raw | groups | {"validity": msgspec.convert(raw["validity"], dict[str, Mean | None])}
+
+
+def _with_nan(value: Any) -> Any:
+    """JSON has no NaN: an interval that is not known is null there."""
+    if isinstance(value, list):
+        return [_with_nan(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    nan = float("nan")
+    return {key: nan if item is None and key in ("low", "high") else _with_nan(item) for key, item in value.items()}
 
 
 def report(folder: RunFolder, *, quiet: bool) -> None:
@@ -61,6 +92,7 @@ def report(folder: RunFolder, *, quiet: bool) -> None:
     folder.write_json("summary.json", summary)
     samples, contexts = load_frame(folder, "samples"), load_frame(folder, "contexts")
     _warn_about_ceiling(samples)
+    _tell_failures(folder.description()["choices"]["strategy"], contexts, quiet=quiet)
     if quiet:
         return
     from ctxbench.report import retention_tables as tables
@@ -73,7 +105,9 @@ def report(folder: RunFolder, *, quiet: bool) -> None:
     shown = [tables.retention_table(summary[f"by_{group}"], summary["totals"], _title(folder), group)]
     if "by_round" in summary:
         shown.append(tables.round_table(summary["by_round"], "after further rounds of other talk"))
-    for table in [*shown, tables.cost_table(summary["totals"], folder.description()["choices"]["prices"])]:
+    shown.append(tables.cost_table(summary["totals"], folder.description()["choices"]["prices"]))
+    shown.append(tables.validity_table({"all budgets": summary}))
+    for table in shown:
         console().print(table)
 
 
@@ -104,6 +138,21 @@ def _warn_about_ceiling(samples: Any) -> None:
         print(f"BROKEN DATA: {len(broken)} probes are not answered by the whole conversation: {names}", file=sys.stderr)
 
 
+def _tell_failures(strategy: str, contexts: Any, *, quiet: bool) -> None:
+    """The most frequent kinds of failed compressions; those that differ in figures and quotes only are one kind.
+
+    In a sweep small budgets are meant to be too small: there, what cannot fit is left to the table.
+    """
+    if not len(contexts):
+        return
+    failed = contexts[contexts["failure"].notna() & ~(quiet & contexts["outcome"].eq("cannot_fit"))]
+    kinds = failed["failure"].str.replace(r"'[^']*'|\d+", "", regex=True)
+    groups = sorted(failed.groupby([failed["outcome"], kinds]), key=lambda group: -len(group[1]))
+    for (outcome, _), rows in groups[:MOST_FAILURES]:
+        count = f"{len(rows):,} of {len(contexts):,} contexts ({outcome})"
+        print(f"{strategy} failed in {count}: {rows['failure'].iloc[0]}", file=sys.stderr)
+
+
 def _title(folder: RunFolder) -> str:
     return " · ".join(f"{name} {value}" for name, value in settings_shown(folder.description()).items())
 
@@ -115,6 +164,11 @@ def _plot_title(folder: RunFolder) -> str:
     )
 
 
+def asks_model(part: Any) -> bool:
+    """Whether a part's configuration has a model, itself or in one of its parts."""
+    return isinstance(part, dict) and ("model" in part or any(map(asks_model, part.values())))
+
+
 def settings_shown(described: dict[str, Any]) -> dict[str, str]:
     """What a reader must know of a run: strategy, summarizer, estimator, tokenizer, model, dataset."""
     choices, config = described["choices"], described["config"]
@@ -124,11 +178,11 @@ def settings_shown(described: dict[str, Any]) -> dict[str, str]:
     shown = {"strategy": strategy}
     if "summarizer" in config["strategy"]:
         shown["summarizer"] = choices["summarizer"]
-        if "model" in config["summarizer"]:
+        if asks_model(config["summarizer"]):
             model = config["llm"].get("model") or config["llm"].get("inner", {}).get("model")
             shown["model"] = f"{model} ({choices['llm']})"
     return shown | {
-        "estimator": choices["estimator"],
+        "estimator": "exact check" if config["strategy"].get("exact_check") else choices["estimator"],
         "tokenizer": choices["tokenizer"],
         "dataset": described["dataset"]["name"],
     }

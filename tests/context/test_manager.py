@@ -176,6 +176,15 @@ def test_the_estimate_follows_a_history_that_somebody_else_rewrote() -> None:
     assert manager.build_context("s").estimate == Chars4().estimate(rewritten)
 
 
+def test_what_the_application_does_to_its_context_changes_no_later_estimate() -> None:
+    manager = filled(ContextManager(NoCompression(Chars4()), 10_000), LONG)
+    sent = manager.get_context("s")
+    reply = Message("assistant", "x" * 400)
+    sent.append(reply)
+    manager.add_message("s", reply)
+    assert manager.build_context("s").estimate == Chars4().estimate([*LONG, reply])
+
+
 def test_an_append_during_a_compression_is_not_lost(tmp_path: Path) -> None:
     """With write-back, what is said while a slow summary is written stays after it."""
     storage = SqliteStorage(tmp_path / "s.sqlite")

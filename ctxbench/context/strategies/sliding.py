@@ -7,7 +7,7 @@ over it, which the run records.
 from collections.abc import Sequence
 
 from ctxbench.context.strategies.base import EstimatorStrategy
-from ctxbench.context.window import check_count, recent_start, split_system
+from ctxbench.context.window import check_count, split_recent, split_system
 from ctxbench.conversation.model import Message
 from ctxbench.tokens.estimators.base import Estimator
 
@@ -15,7 +15,8 @@ from ctxbench.tokens.estimators.base import Estimator
 class SlidingWindow(EstimatorStrategy):
     """Keeps `recent_messages` messages, and more where a tool call would lose its result.
 
-    `pair_tools=False` is the original's behaviour, which cuts between the two.
+    The last user message stays, however many tool calls have followed it. `pair_tools=False`
+    is the original's behaviour, which counts only, and cuts between a call and its result.
     """
 
     def __init__(self, estimator: Estimator, recent_messages: int, *, pair_tools: bool = True) -> None:
@@ -28,4 +29,4 @@ class SlidingWindow(EstimatorStrategy):
         if len(messages) <= self.recent_messages:
             return list(messages)
         system, others = split_system(messages)
-        return system + others[recent_start(others, self.recent_messages, pair_tools=self.pair_tools) :]
+        return system + split_recent(others, self.recent_messages, pair_tools=self.pair_tools)[1]

@@ -6,12 +6,11 @@ is a summarizer's matter, what happens when it fails the context manager's.
 
 from collections.abc import Sequence
 
-from ctxbench.context.failures import CompressionFailed
 from ctxbench.context.strategies.base import EstimatorStrategy
-from ctxbench.context.summarizers.base import Summarizer, transcript
-from ctxbench.context.window import check_count, recent_start, split_system
+from ctxbench.context.summaries import HEADING, write_summary
+from ctxbench.context.summarizers.base import Summarizer
+from ctxbench.context.window import check_count, split_recent, split_system
 from ctxbench.conversation.model import Message
-from ctxbench.models.base import ModelError
 from ctxbench.tokens.estimators.base import Estimator
 
 LEAST_SHARE = 8
@@ -35,7 +34,7 @@ class SmartSummary(EstimatorStrategy):
         *,
         summary_tokens: int = 500,
         summary_role: str = "system",
-        summary_heading: str = "Previous conversation summary:\n",
+        summary_heading: str = HEADING,
         pair_tools: bool = True,
     ) -> None:
         super().__init__(estimator)
@@ -52,27 +51,13 @@ class SmartSummary(EstimatorStrategy):
         if len(messages) <= self.recent_messages:
             return list(messages)
         system, others = split_system(messages)
-        start = recent_start(others, self.recent_messages, pair_tools=self.pair_tools)
-        old, recent = others[:start], others[start:]
+        old, recent = split_recent(others, self.recent_messages, pair_tools=self.pair_tools)
         if len(old) < max(1, self.summarize_threshold):
             return system + others
-        text = self._summarize(old, self._room(system + recent, max_tokens))
+        text = write_summary(self.summarizer, old, self._room(system + recent, max_tokens), self.estimator)
         return [*system, Message(self.summary_role, self.summary_heading + text), *recent]
 
     def _room(self, kept: list[Message], max_tokens: int) -> int:
         heading = Message(self.summary_role, self.summary_heading)
         left = max_tokens - self.estimate_tokens([*kept, heading])
         return min(self.summary_tokens, max(left, self.summary_tokens // LEAST_SHARE))
-
-    def _summarize(self, old: Sequence[Message], max_tokens: int) -> str:
-        try:
-            text = self.summarizer.summarize(old, max_tokens)
-        except ModelError as error:
-            raise CompressionFailed("error", str(error)) from error
-        if not text or not text.strip():
-            raise CompressionFailed("empty", f"the summarizer wrote nothing for {len(old)} messages")
-        replaced = self.estimate_tokens([Message("user", transcript(old))])
-        written = self.estimate_tokens([Message("user", text)])
-        if written > replaced:
-            raise CompressionFailed("over_long", f"a summary of {written} tokens for {replaced} tokens of messages")
-        return text

@@ -5,6 +5,9 @@ from typing import Protocol
 
 from ctxbench.conversation.model import Message, content_text
 
+SUMMARY = "summary"
+"""The role in which an earlier summary is shown to a summarizer; no provider knows it."""
+
 
 class Summarizer(Protocol):
     """Writes the text that replaces old messages."""
@@ -25,7 +28,12 @@ def transcript(messages: Sequence[Message], *, tool_calls: bool = True) -> str:
     The original module shows an assistant message that only calls tools as empty;
     with `tool_calls` the calls stand there as `name(arguments)`.
     """
-    return "\n".join(f"[{message.role}] {_body(message, tool_calls)}\n" for message in messages)
+    return "\n".join(f"{label(message.role)}{_body(message, tool_calls)}\n" for message in messages)
+
+
+def label(role: str) -> str:
+    """What stands before a message's text; an earlier summary has labels of its own."""
+    return "" if role == SUMMARY else f"[{role}] "
 
 
 def _body(message: Message, tool_calls: bool) -> str:

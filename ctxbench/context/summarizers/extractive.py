@@ -12,14 +12,19 @@ from functools import lru_cache
 from typing import Any
 
 from ctxbench.context.failures import CompressionFailed
+from ctxbench.context.summarizers.base import label
 from ctxbench.conversation.model import Message, content_text
 from ctxbench.text.sentences import split_sentences
 from ctxbench.tokens.estimators.base import Estimator
 
+REMEMBERED = 32_768
+"""Sentences whose n-grams are kept."""
 FEATURES = 2**16
 """Columns that n-grams are hashed into."""
 REDUNDANT = 0.6
 """Cosine similarity from which a sentence counts as said already."""
+TELLTALE = 12
+"""Sentences are compared when they share one of their heaviest n-grams: others are not that similar."""
 
 
 class ExtractiveSummarizer:
@@ -38,7 +43,7 @@ class ExtractiveSummarizer:
         return _in_order(messages, [sentences[position] for position in sorted(chosen)])
 
     def _cost(self, role: str, sentence: str) -> int:
-        line = Message("", f"[{role}] {sentence}\n")
+        line = Message("", f"{label(role)}{sentence}\n")
         return self.estimator.estimate([line]) + 1  # an estimate is rounded down
 
 
@@ -52,47 +57,79 @@ def _in_order(messages: Sequence[Message], chosen: list[tuple[int, str]]) -> str
     lines: dict[int, list[str]] = {}
     for index, sentence in chosen:
         lines.setdefault(index, []).append(sentence)
-    return "\n".join(f"[{messages[index].role}] {' '.join(parts)}" for index, parts in lines.items())
+    return "\n".join(label(messages[index].role) + " ".join(parts) for index, parts in lines.items())
 
 
 def _choose(sentences: list[str], costs: list[int], room: int) -> list[int]:
     """Positions of the sentences most worth their cost that fit into the room, repetitions left out."""
     import numpy as np
-    from scipy.sparse import csr_matrix
-    from sklearn.feature_extraction.text import TfidfTransformer
 
     if not sentences:
         return []
-    rows = [_grams(sentence) for sentence in sentences]
+    weights, unit = _weights(sentences)
+    worth = np.asarray(weights.sum(axis=1)).ravel() / np.asarray(costs)
+    chosen: list[int] = []
+    holders: dict[int, list[int]] = {}  # telltale n-gram -> chosen sentences
+    dense = np.zeros(FEATURES)
+    least = min(costs)
+    for position in map(int, np.argsort(-worth, kind="stable")):
+        if room < least:
+            break
+        if costs[position] > room:
+            continue
+        columns, values = _row(unit, position)
+        telltale = columns[np.argsort(-values, kind="stable")[:TELLTALE]].tolist()
+        near = (_row(unit, other) for other in {other for column in telltale for other in holders.get(column, ())})
+        dense[columns] = values
+        said = any(theirs @ dense[places] >= REDUNDANT for places, theirs in near)
+        dense[columns] = 0.0
+        if not said:
+            room -= costs[position]
+            chosen.append(position)
+            for column in telltale:
+                holders.setdefault(column, []).append(position)
+    return chosen
+
+
+def _weights(sentences: list[str]) -> tuple[Any, Any]:
+    """TF-IDF weights, a row a sentence, and the same with rows of length 1."""
+    import numpy as np
+    from scipy.sparse import csr_matrix
+    from sklearn.feature_extraction.text import TfidfTransformer
+    from sklearn.preprocessing import normalize
+
+    rows = _grams(sentences)
     ends = np.cumsum([0, *(len(columns) for columns, _ in rows)])
     columns, values = (np.concatenate(parts) for parts in zip(*rows, strict=True))
     counts = csr_matrix((values, columns, ends), shape=(len(rows), FEATURES))
     weights = TfidfTransformer(norm=None, sublinear_tf=True).fit_transform(counts)
-    worth = np.asarray(weights.sum(axis=1)).ravel() / np.asarray(costs)
-    lengths = np.sqrt(np.asarray(weights.multiply(weights).sum(axis=1)).ravel())
-    unit = weights.multiply(1 / np.maximum(lengths, 1e-12)[:, None]).tocsr()
-    chosen: list[int] = []
-    dense = np.zeros(FEATURES)
-    said = np.zeros(len(sentences), dtype=bool)
-    least = min(costs)
-    for position in np.argsort(-worth, kind="stable"):
-        if room < least:
-            break
-        if not said[position] and costs[position] <= room:
-            room -= costs[position]
-            chosen.append(int(position))
-            mine = slice(ends[position], ends[position + 1])
-            dense[unit.indices[mine]] = unit.data[mine]  # one dense row at a time: sparse times sparse is slower
-            said |= unit @ dense >= REDUNDANT
-            dense[unit.indices[mine]] = 0.0
-    return chosen
+    return weights, normalize(weights)
 
 
-@lru_cache(maxsize=16384)
-def _grams(sentence: str) -> tuple[Any, Any]:
-    """The sentence's character n-grams, hashed, so that every text shares the columns: columns and counts."""
-    row = _vectorizer().transform([sentence])
-    return row.indices, row.data
+def _row(matrix: Any, position: int) -> tuple[Any, Any]:
+    """Columns and values of a row: cheaper than the matrix's own indexing."""
+    row = slice(matrix.indptr[position], matrix.indptr[position + 1])
+    return matrix.indices[row], matrix.data[row]
+
+
+_remembered: dict[str, tuple[Any, Any]] = {}
+
+
+def _grams(sentences: Sequence[str]) -> list[tuple[Any, Any]]:
+    """Each sentence's character n-grams, hashed, so that every text shares the columns: columns and counts."""
+    import numpy as np
+
+    found = {sentence: _remembered.get(sentence) for sentence in sentences}
+    missing = [sentence for sentence, row in found.items() if row is None]
+    if missing:  # all at once: one by one costs several times as much
+        matrix = _vectorizer().transform(missing)
+        parts = (np.split(array, matrix.indptr[1:-1]) for array in (matrix.indices, matrix.data))
+        new = dict(zip(missing, zip(*parts, strict=True), strict=True))
+        if len(_remembered) + len(new) > REMEMBERED:
+            _remembered.clear()
+        _remembered.update(new)
+        found |= new
+    return [row for row in map(found.get, sentences) if row is not None]
 
 
 @lru_cache

@@ -37,7 +37,8 @@ class AdditiveEstimator(ABC):
     """Size added for each tool call."""
 
     def __init__(self) -> None:
-        self._size = lru_cache(CACHED_TEXTS)(self.size_of_text)
+        self.cached_size = lru_cache(CACHED_TEXTS)(self.size_of_text)
+        """`size_of_text`, which remembers the last texts."""
 
     @abstractmethod
     def size_of_text(self, text: str) -> int:
@@ -52,7 +53,7 @@ class AdditiveEstimator(ABC):
 
     def size(self, message: Message) -> int:
         """The size of one message: its texts (role, content, calls) and the fixed parts."""
-        texts = sum(map(self._size, message_texts(message)))
+        texts = sum(map(self.cached_size, message_texts(message)))
         return texts + self.per_message + self.per_call * len(message.tool_calls)
 
     def sizes(self, messages: Iterable[Message]) -> int:
@@ -65,4 +66,4 @@ class AdditiveEstimator(ABC):
 
     def estimate_text(self, text: str) -> int:
         """Estimated tokens of one string, without any message around it."""
-        return self.tokens(self._size(text))
+        return self.tokens(self.cached_size(text))

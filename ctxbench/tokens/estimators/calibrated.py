@@ -71,7 +71,7 @@ class Calibrated(AdditiveEstimator):
         self._letters = np.array(loaded.letters, dtype=np.float32) / 100
         self._weights = np.array(loaded.weights[tokenizer], dtype=np.float32)
         self._sizes: dict[str, int] = {}
-        self._size = self._cached_size  # type: ignore[assignment]
+        self.cached_size = self._cached_size  # type: ignore[assignment]
 
     def prepare(self, texts: Sequence[str]) -> None:
         """Estimate texts in batches, so that asking for each is a look-up."""

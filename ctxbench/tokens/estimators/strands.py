@@ -17,7 +17,7 @@ class Strands(AdditiveEstimator):
         plain, json = texts[: len(texts) - calls], texts[len(texts) - calls :]
         if message.role == "tool":
             plain, json = plain[:1], plain[1:]
-        return sum(map(self._size, plain)) + sum(-(-len(text) // 2) for text in json)
+        return sum(map(self.cached_size, plain)) + sum(-(-len(text) // 2) for text in json)
 
     def size_of_text(self, text: str) -> int:
         """ceil(characters / 4)."""

@@ -1,0 +1,79 @@
+"""How much a word tells: the rarer in the conversation, the more; numbers and names more.
+
+Self-information, -log2 of the word's share of all words, needs no dictionary and works in
+every language. Numbers (dates, amounts, identifiers) and names (words with a capital
+within a sentence, where the script has capitals) are what answers consist of and what
+cannot be guessed, so they count several times.
+"""
+
+import math
+import string
+from collections import Counter
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import chain
+
+from ctxbench.text.words import REMEMBERED, Word, has_unspaced, words, words_between
+
+NUMBER, NAME = 6.0, 2.5
+"""How many times a number and a name count."""
+SAID_AGAIN = 0.3
+"""What is left of a word's worth once it stands in what is kept."""
+
+Weighted = dict[str, float]
+"""Words, each once, and how many times they count."""
+
+
+class Information:
+    """Measures words against all words of a conversation, in bits; asked for words of these only."""
+
+    def __init__(self, texts: Iterable[Iterable[str]]) -> None:
+        counts = Counter(chain.from_iterable(texts))
+        total = max(1, counts.total())
+        self._bits = {key: math.log2(total / count) for key, count in counts.items()}
+
+    def of(self, word: Word) -> float:
+        """What one word tells."""
+        return self._bits[word.key] * weight(word)
+
+    def bits(self, some: Weighted) -> dict[str, float]:
+        """What each of some words tells."""
+        bits = self._bits
+        return {key: bits[key] * times for key, times in some.items()}
+
+
+@lru_cache(REMEMBERED)
+def keys(text: str) -> tuple[str, ...]:
+    """The words of a text, as they are counted."""
+    return tuple(word.key for word in words(text))
+
+
+@lru_cache(REMEMBERED)
+def weighted(text: str, start: int = 0, end: int | None = None) -> Weighted:
+    """The words that begin between two places of a text."""
+    found: dict[str, float] = {}
+    for word in words(text) if end is None else words_between(text, start, end):
+        found[word.key] = max(found.get(word.key, 0.0), weight(word))
+    return found
+
+
+def weight(word: Word) -> float:
+    """How many times a word counts."""
+    return NUMBER if word.is_number else NAME if word.is_name else 1.0
+
+
+def rough_keys(text: str) -> list[str]:
+    """Like `keys`, but ten times faster: words are what stands between spaces, where the script writes them."""
+    return list(keys(text)) if has_unspaced(text) else [_rough(word)[0] for word in text.split()]
+
+
+def roughly_weighted(text: str) -> Weighted:
+    """Like `weighted`, for `rough_keys`: every capital is a name's, at the beginning of a sentence too."""
+    return weighted(text) if has_unspaced(text) else dict(map(_rough, text.split()))
+
+
+@lru_cache(REMEMBERED)
+def _rough(word: str) -> tuple[str, float]:
+    bare = word.strip(string.punctuation)
+    is_number = not bare.isalpha() and any(map(str.isdigit, bare))
+    return bare.casefold(), NUMBER if is_number else NAME if bare[:1].isupper() else 1.0
