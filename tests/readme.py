@@ -41,15 +41,14 @@ def main() -> None:
         folder = Path(name)
         text = _BLOCK.sub(lambda match: match[1] + printed(match[2], folder) + match[4], README.read_text("utf-8"))
         README.write_text(text, "utf-8")
-        for picture in (
-            "retained_by_tokens",
-            "comparison",
-            "depths",
-            "bias_o200k_base",
-            "error_by_time",
-            "trigger_error",
-        ):
+        for picture in ("retained_by_tokens", "bias_o200k_base", "error_by_time", "trigger_error"):
             (found,) = folder.rglob(f"{picture}.png")
+            shutil.copy(found, PICTURES / found.name)
+        whole = folder / "whole"
+        whole.mkdir()
+        printed("experiment=strategies budget=[0.1,0.25,0.5]", whole)
+        for picture in ("comparison", "depths"):
+            (found,) = whole.rglob(f"{picture}.png")
             shutil.copy(found, PICTURES / found.name)
         (found,) = folder.rglob("claims.md")
         shutil.copy(found, PICTURES.parent / found.name)

@@ -229,7 +229,8 @@ def test_a_sweep_compares_its_jobs(run: Run) -> None:
 
 @pytest.mark.parametrize("experiment", ["strategies", "rounds", "languages", "threshold"])
 def test_experiments_sweep_and_draw(run: Run, experiment: str) -> None:
-    code, out, err = run(f"experiment={experiment}", "dataset.limit=2", "dataset.languages=[en]")
+    quick = ["budget=0.25"] if experiment == "strategies" else []
+    code, out, err = run(f"experiment={experiment}", "dataset.limit=2", "dataset.languages=[en]", *quick)
     assert (code, err) == (0, "")
     sweep = Path(out.strip().splitlines()[-1].removeprefix("sweep: "))
     pictures = {file.name for file in sweep.glob("*.png")}
@@ -241,6 +242,7 @@ def test_experiments_sweep_and_draw(run: Run, experiment: str) -> None:
         assert all(row["retained"] and row["retained_full"] for row in scored)  # none keeps everything
         assert sum(row["retained_empty"] for row in scored) == 0
         assert sum(row["retained_oracle"] for row in scored) > 0.9 * len(scored)
+        assert re.search(r"^valid contexts", out, re.MULTILINE)
 
 
 def test_a_reader_answers_and_its_recordings_are_replayed_without_a_model(run: Run, serve: Any) -> None:
@@ -330,7 +332,7 @@ def test_a_failing_job_does_not_stop_the_sweep(run: Run) -> None:
         (["budget=-1"], "budget is -1"),
         (["rounds=-1"], "rounds is -1; give 0 or more"),
         (["workers=0"], "workers is 0; give 1 or more"),
-        (["experiment=nothing"], "unknown experiment 'nothing'; known: languages, prompts, rounds"),
+        (["experiment=nothing"], "unknown experiment 'nothing'; known: languages, libraries, prompts"),
         (["strategy.recent_messages=-1"], "strategy.recent_messages is -1; give 0 or more"),
         (["on_failure=shrug"], "give keep, fallback or raise"),
         (["storage=redis", "storage.url=redis://127.0.0.1:1/0"], "storage redis"),

@@ -21,6 +21,7 @@ Z = 1.959963984540054
 """Standard normal quantile of 0.975."""
 
 Values = Sequence[float] | np.ndarray
+Clusters = Sequence[str] | np.ndarray
 
 
 class Mean(msgspec.Struct, frozen=True):
@@ -35,7 +36,7 @@ class Mean(msgspec.Struct, frozen=True):
     """`bootstrap` over clusters, `linearised` over clusters, `wilson` over units, `order` statistics."""
 
 
-def proportion(hits: Sequence[bool | float], clusters: Sequence[str], seed: int = 0) -> Mean | None:
+def proportion(hits: Sequence[bool | float] | np.ndarray, clusters: Clusters, seed: int = 0) -> Mean | None:
     """The share of hits (each 0 or 1), its interval clustered; None without data."""
     values = np.asarray(hits, dtype=float)
     mean = ratio(values, np.ones(len(values)), clusters, seed)
@@ -45,13 +46,13 @@ def proportion(hits: Sequence[bool | float], clusters: Sequence[str], seed: int 
     return msgspec.structs.replace(mean, low=low, high=high, method="wilson")
 
 
-def ratio(numerators: Values, denominators: Values, clusters: Sequence[str], seed: int = 0) -> Mean | None:
+def ratio(numerators: Values, denominators: Values, clusters: Clusters, seed: int = 0) -> Mean | None:
     """Sum of numerators over sum of denominators, its interval clustered; None without data."""
     top, bottom = (np.asarray(values, dtype=float)[:, None] for values in (numerators, denominators))
     return ratios(top, bottom, clusters, seed)[0]
 
 
-def ratios(tops: np.ndarray, bottoms: np.ndarray, clusters: Sequence[str], seed: int = 0) -> list[Mean | None]:
+def ratios(tops: np.ndarray, bottoms: np.ndarray, clusters: Clusters, seed: int = 0) -> list[Mean | None]:
     """`ratio` for each column of two tables (units, columns); the columns share their resamples."""
     if not len(tops):
         return [None] * tops.shape[1]

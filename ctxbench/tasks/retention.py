@@ -71,7 +71,7 @@ def written_summary(folder: RunFolder) -> dict[str, Any]:
     from ctxbench.stats.intervals import Mean
     from ctxbench.stats.retention import RetentionSummary
 
-    raw = _with_nan(msgspec.json.decode((folder.path / "summary.json").read_bytes()))
+    raw: dict[str, Any] = _with_nan(msgspec.json.decode((folder.path / "summary.json").read_bytes()))
     groups = {name: msgspec.convert(raw[name], list[RetentionSummary]) for name in raw if name in GROUPS}
     return raw | groups | {"validity": msgspec.convert(raw["validity"], dict[str, Mean | None])}
 

@@ -32,7 +32,23 @@ SCORES_SENTENCES = {
     "hybrid",
     "dynamic",
 }
-WORDS = ["harbour", "lamp", "crane", "ticket", "window", "paper", "river", "stone", "market", "bridge", "letter", "garden", "engine", "copper", "silver"]
+WORDS = [
+    "harbour",
+    "lamp",
+    "crane",
+    "ticket",
+    "window",
+    "paper",
+    "river",
+    "stone",
+    "market",
+    "bridge",
+    "letter",
+    "garden",
+    "engine",
+    "copper",
+    "silver",
+]
 
 
 def chat(length: int, seed: int) -> list[Message]:

@@ -40,6 +40,13 @@ CHAT = [
 """34 tokens."""
 
 
+@pytest.fixture(autouse=True)
+def small_summaries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Budgets that can be counted by hand leave less room than a summary is otherwise written for."""
+    for module in ("summarised", "hierarchical", "anchored"):
+        monkeypatch.setattr(f"ctxbench.context.strategies.{module}.LEAST_TOKENS", 16)
+
+
 class Writes:
     """A summarizer that numbers its calls, of so many words each, and keeps what it was shown."""
 

@@ -3,6 +3,7 @@ from collections.abc import Sequence
 import pytest
 
 from ctxbench.context.failures import CompressionFailed
+from ctxbench.context.summarizers import extractive
 from ctxbench.context.summarizers.base import transcript
 from ctxbench.context.summarizers.extractive import ExtractiveSummarizer
 from ctxbench.context.summarizers.llm import LlmSummarizer
@@ -126,3 +127,17 @@ def test_no_text_is_no_summary() -> None:
 def test_a_prompt_with_another_field_is_refused() -> None:
     with pytest.raises(CtxbenchError, match="{language} is the only field"):
         LlmSummarizer(Answers("x"), "Write {what}")
+
+
+def test_sentence_weights_are_those_of_scikit_learn() -> None:
+    from scipy.sparse import csr_matrix
+    from sklearn.feature_extraction.text import TfidfTransformer
+
+    sentences = ["The order is HX-48213.", "The order is late, late, late.", "我们决定改到三月十四日。", "So it is."]
+    rows = extractive._grams(sentences)
+    counts = csr_matrix((len(sentences), extractive.FEATURES)).tolil()
+    for place, (columns, values) in enumerate(rows):
+        counts[place, columns] = values
+    theirs = TfidfTransformer(norm=None, sublinear_tf=True).fit_transform(counts.tocsr())
+    for place, (columns, weights) in enumerate(extractive._weighted(sentences)):
+        assert weights == pytest.approx(theirs[place, columns].toarray().ravel())

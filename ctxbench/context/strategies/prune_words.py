@@ -5,8 +5,7 @@ between two of them. A word counts more beside words that tell much, and little 
 was said before. Tool calls are kept whole where anything of them or of their results is.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from ctxbench.context.draft import Draft
 from ctxbench.context.information import SAID_AGAIN, Information, keys
@@ -21,14 +20,40 @@ BRIDGE = 3
 """Characters of a word that stays because both its neighbours do."""
 
 
-class Candidate(NamedTuple):
-    """A word of a message. `worth` is for the root of its size: between by itself and for each token."""
+class Candidates:
+    """All words that may stay, in the order of the conversation: a column for each thing known of them."""
 
-    worth: float
-    size: int
-    unit: int
-    message: int
-    place: int
+    def __init__(self, draft: Draft) -> None:
+        self.worth: list[float] = []
+        self.size: list[int] = []
+        self.unit: list[int] = []
+        self.message: list[int] = []
+        self.place: list[int] = []
+        measure = Information(keys(text) for message in draft.messages for text in message_texts(message)[1:])
+        said: set[str] = set()
+        sizes: dict[str, int] = {}
+        for number, unit in enumerate(draft.units):
+            for index in [] if draft.has(unit) else unit:
+                text = content_text(draft.messages[index])
+                here = words(text)
+                own = []
+                for word in here:
+                    own.append(measure.of(word) * (SAID_AGAIN if word.key in said else 1.0))
+                    said.add(word.key)
+                    if word.key not in sizes:
+                        sizes[word.key] = max(1, draft.meter.text_size(f" {text[word.start : word.end]}"))
+                self.size += [sizes[word.key] for word in here]
+                beside = map(max, [0.0, *own], [*own[1:], 0.0])
+                self.worth += [mine + BESIDE * most for mine, most in zip(own, beside, strict=False)]
+                self.unit += [number] * len(here)
+                self.message += [index] * len(here)
+                self.place += range(len(here))
+
+    def best_first(self) -> list[int]:
+        """Their numbers, by worth for the root of the size: between by itself and for each token."""
+        import numpy as np
+
+        return [int(one) for one in np.argsort(-np.array(self.worth) / np.sqrt(self.size), kind="stable")]
 
 
 class PruneWords(BudgetStrategy):
@@ -36,51 +61,29 @@ class PruneWords(BudgetStrategy):
 
     def choose(self, draft: Draft) -> None:
         """As many words as fit; joined, they may be longer than one by one."""
-        candidates = sorted(_candidates(draft), key=lambda one: -one[0])
-        count = _affordable(draft, candidates)
+        words_of = Candidates(draft)
+        ranked = words_of.best_first()
+        count = _affordable(draft, words_of, ranked)
         while count > 0:
-            chosen = candidates[:count]
             places: dict[int, set[int]] = {}
-            for _, _, _, message, place in chosen:
-                places.setdefault(message, set()).add(place)
+            for one in ranked[:count]:
+                places.setdefault(words_of.message[one], set()).add(words_of.place[one])
             spans = {index: _spans(draft.messages[index], kept) for index, kept in places.items()}
-            shown = shortened(draft, {one.unit for one in chosen}, spans)
+            shown = shortened(draft, {words_of.unit[one] for one in ranked[:count]}, spans)
             if draft.put(shown):
                 return
             size = draft.meter.size(list(shown.values()))
             count = min(count - 1, int(count * draft.room / size))
 
 
-def _candidates(draft: Draft) -> Iterator[Candidate]:
-    measure = Information(keys(text) for message in draft.messages for text in message_texts(message)[1:])
-    said: set[str] = set()
-    sizes: dict[str, int] = {}
-    for number, unit in enumerate(draft.units):
-        for index in [] if draft.has(unit) else unit:
-            text = content_text(draft.messages[index])
-            here = words(text)
-            own = []
-            for word in here:
-                own.append(measure.of(word) * (SAID_AGAIN if word.key in said else 1.0))
-                said.add(word.key)
-            for place, (word, before, after) in enumerate(zip(here, [0.0, *own], [*own[1:], 0.0], strict=False)):
-                size = sizes.get(word.key)
-                if size is None:
-                    size = sizes[word.key] = max(1, draft.meter.text_size(f" {text[word.start : word.end]}"))
-                worth = (own[place] + BESIDE * max(before, after)) / size**0.5
-                yield Candidate(worth, size, number, index, place)
-
-
-def _affordable(draft: Draft, candidates: Iterable[Candidate]) -> int:
+def _affordable(draft: Draft, found: Candidates, ranked: Sequence[int]) -> int:
     """How many of the first ones fit, each counted by itself, with what their units cost once."""
     closed, room = frames(draft), draft.room
-    count = 0
-    for _, size, unit, _, _ in candidates:
-        room -= size + closed.pop(unit, 0)
+    for count, one in enumerate(ranked):
+        room -= found.size[one] + closed.pop(found.unit[one], 0)
         if room < 0:
-            break
-        count += 1
-    return count
+            return count
+    return len(ranked)
 
 
 def _spans(message: Message, places: set[int]) -> list[Span]:

@@ -18,7 +18,7 @@ from ctxbench.conversation.model import Message
 from ctxbench.errors import CtxbenchError
 from ctxbench.tokens.estimators.base import Estimator
 
-LEAST_TOKENS = 16
+LEAST_TOKENS = 48
 """With less room than this no summary is written: nothing would stand in it."""
 SHRUNK = 4
 """A block of messages has at least about so many times the tokens of its summary."""

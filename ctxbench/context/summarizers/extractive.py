@@ -66,8 +66,8 @@ def _choose(sentences: list[str], costs: list[int], room: int) -> list[int]:
 
     if not sentences:
         return []
-    weights, unit = _weights(sentences)
-    worth = np.asarray(weights.sum(axis=1)).ravel() / np.asarray(costs)
+    weighted = _weighted(sentences)
+    worth = np.array([values.sum() for _, values in weighted]) / np.asarray(costs)
     chosen: list[int] = []
     holders: dict[int, list[int]] = {}  # telltale n-gram -> chosen sentences
     dense = np.zeros(FEATURES)
@@ -77,11 +77,11 @@ def _choose(sentences: list[str], costs: list[int], room: int) -> list[int]:
             break
         if costs[position] > room:
             continue
-        columns, values = _row(unit, position)
+        columns, values = weighted[position]
         telltale = columns[np.argsort(-values, kind="stable")[:TELLTALE]].tolist()
-        near = (_row(unit, other) for other in {other for column in telltale for other in holders.get(column, ())})
+        near = [weighted[other] for other in {other for column in telltale for other in holders.get(column, ())}]
         dense[columns] = values
-        said = any(theirs @ dense[places] >= REDUNDANT for places, theirs in near)
+        said = any(_cosine(dense[places], theirs, values) >= REDUNDANT for places, theirs in near)
         dense[columns] = 0.0
         if not said:
             room -= costs[position]
@@ -91,25 +91,22 @@ def _choose(sentences: list[str], costs: list[int], room: int) -> list[int]:
     return chosen
 
 
-def _weights(sentences: list[str]) -> tuple[Any, Any]:
-    """TF-IDF weights, a row a sentence, and the same with rows of length 1."""
+def _cosine(shared: Any, theirs: Any, mine: Any) -> float:
+    """The similarity of two sentences; `shared` are my weights at their n-grams."""
+    return float(shared @ theirs / max(1e-12, (theirs @ theirs * (mine @ mine)) ** 0.5))
+
+
+def _weighted(sentences: Sequence[str]) -> list[tuple[Any, Any]]:
+    """TF-IDF of each sentence: its n-grams, as columns, and (1 + ln count) * (1 + ln((1 + sentences) / (1 + holders))).
+
+    As scikit-learn's `TfidfTransformer` gives it, whose checks would take longer than the rest.
+    """
     import numpy as np
-    from scipy.sparse import csr_matrix
-    from sklearn.feature_extraction.text import TfidfTransformer
-    from sklearn.preprocessing import normalize
 
     rows = _grams(sentences)
-    ends = np.cumsum([0, *(len(columns) for columns, _ in rows)])
-    columns, values = (np.concatenate(parts) for parts in zip(*rows, strict=True))
-    counts = csr_matrix((values, columns, ends), shape=(len(rows), FEATURES))
-    weights = TfidfTransformer(norm=None, sublinear_tf=True).fit_transform(counts)
-    return weights, normalize(weights)
-
-
-def _row(matrix: Any, position: int) -> tuple[Any, Any]:
-    """Columns and values of a row: cheaper than the matrix's own indexing."""
-    row = slice(matrix.indptr[position], matrix.indptr[position + 1])
-    return matrix.indices[row], matrix.data[row]
+    holders = np.bincount(np.concatenate([columns for columns, _ in rows]), minlength=FEATURES)
+    rarity = 1 + np.log((1 + len(rows)) / (1 + holders))
+    return [(columns, (1 + np.log(counts)) * rarity[columns]) for columns, counts in rows]
 
 
 _remembered: dict[str, tuple[Any, Any]] = {}
