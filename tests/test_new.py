@@ -34,12 +34,12 @@ def test_a_new_strategy_runs_and_its_test_passes_and_can_fail(run: Run, tmp_path
     result = outcome_of_its_test(tmp_path)
     assert result.returncode == 0, result.stdout
     assert "4 passed" in result.stdout
-    code, out, err = run("strategy.path=my_first_one.py:MyFirstOne", "strategy.settings.least=2", *plain(tmp_path))
+    code, out, err = run("strategy.path=my_first_one.py:MyFirstOne", "strategy.settings.head=2", *plain(tmp_path))
     assert (code, err) == (0, NO_PROBES)
     assert "strategy MyFirstOne" in out
     source = (tmp_path / "my_first_one.py").read_text()
-    assert "pair_tools=True" in source
-    (tmp_path / "my_first_one.py").write_text(source.replace("pair_tools=True", "pair_tools=False"))
+    assert "if not draft.add(unit)" in source
+    (tmp_path / "my_first_one.py").write_text(source.replace("if not draft.add(unit)", "if not draft.add(unit[:1])"))
     result = outcome_of_its_test(tmp_path)
     assert result.returncode == 1
     assert "a tool call lost its result, or a result its call" in result.stdout

@@ -14,35 +14,28 @@ HELP = "write a small working strategy and its test into this folder"
 STRATEGY = '''\
 """A compression strategy: which messages are sent when the conversation is over its budget."""
 
-from collections.abc import Sequence
-
-from ctxbench import Estimator, Message
-from ctxbench.context.window import recent_start, split_system
+from ctxbench import BudgetStrategy, Draft, Estimator
 
 
-class {cls}:
-    """Keeps the system messages and as many of the newest messages as fit.
+class {cls}(BudgetStrategy):
+    """Keeps the `head` oldest messages and as many of the newest as fit.
 
-    A setting is an argument: strategy.settings.least=4. `estimator` is the run's; with an argument
-    `summarizer` or `tokenizer` you get those, too.
+    The draft begins with the system messages and the last user message. Its units are the
+    others: a message, or a tool call with its results. A setting is an argument, as in
+    strategy.settings.head=3; with an argument `summarizer` or `tokenizer` you get those, too.
     """
 
-    def __init__(self, estimator: Estimator, least: int = 1) -> None:
-        self.estimator = estimator
-        self.least = least
+    def __init__(self, estimator: Estimator, head: int = 1) -> None:
+        super().__init__(estimator)
+        self.head = head
 
-    def compress(self, messages: Sequence[Message], max_tokens: int, *, session_id: str | None = None) -> list[Message]:
-        """The messages to send instead. Do not change `messages`, keep every system message, invent no messages."""
-        system, others = split_system(messages)
-        start = len(others)
-        for count in range(1, len(others) + 1):
-            # where the `count` newest begin; further back where a tool result would lose its call
-            earlier = recent_start(others, count, pair_tools=True)
-            context = [*system, *others[earlier:]]
-            if count > self.least and self.estimator.estimate(context) > max_tokens:
+    def choose(self, draft: Draft) -> None:
+        """Add units as long as they fit; the draft puts them into their order."""
+        for unit in draft.units[: self.head]:
+            draft.add(unit)
+        for unit in reversed(draft.units):
+            if not draft.add(unit):
                 break
-            start = earlier
-        return [*system, *others[start:]]
 '''
 
 TEST = '''\

@@ -10,6 +10,7 @@ from ctxbench.context.storage.sqlite import SqliteStorage
 from ctxbench.context.strategies.none import NoCompression
 from ctxbench.context.strategies.sliding import SlidingWindow
 from ctxbench.context.strategies.smart import SmartSummary
+from ctxbench.context.strategies.token_window import TokenWindow
 from ctxbench.conversation.model import Message
 from ctxbench.errors import CtxbenchError
 from ctxbench.models.base import ModelError
@@ -222,3 +223,27 @@ def test_one_manager_serves_many_threads() -> None:
 def test_wrong_policies_are_refused(settings: dict[str, str], what: str) -> None:
     with pytest.raises(CtxbenchError, match=what):
         ContextManager(NoCompression(Chars4()), 10, **settings)  # type: ignore[arg-type]
+
+
+def test_what_cannot_fit_is_given_alone_and_told_in_one_step() -> None:
+    manager = filled(ContextManager(TokenWindow(Chars4()), 10), LONG, "s")
+    context = manager.build_context("s")
+    assert context.outcome == "cannot_fit"
+    assert context.messages == [LONG[0], LONG[-2]]
+    assert context.failure is not None
+    assert "system messages 4 tokens, the last user message 11 tokens; the budget is 10" in context.failure
+    assert manager.storage.load("s") == LONG
+    stats = manager.stats("s")
+    assert (stats.failures, stats.over_budget) == (1, 1)
+
+
+def test_a_context_is_mended_for_a_provider_and_says_how() -> None:
+    manager = filled(ContextManager(smart("What was said."), 60, repair="qwen", write_back=True), LONG)
+    context = manager.build_context("s")
+    assert [message.role for message in context.messages] == ["system", "user", "assistant"]
+    assert context.messages[0].content == "Be helpful.\n\nPrevious conversation summary:\nWhat was said."
+    assert context.repairs == ("merged 2 system messages into the first",)
+    assert [message.role for message in manager.storage.load("s")] == ["system", "system", "user", "assistant"]
+    assert filled(ContextManager(NoCompression(Chars4()), 900, repair="openai"), LONG).build_context("s").repairs == ()
+    with pytest.raises(CtxbenchError, match="unknown profile 'cohere'; known: anthropic"):
+        ContextManager(NoCompression(Chars4()), 900, repair="cohere")
