@@ -35,6 +35,8 @@ NAMES = (
     "hierarchical", "anchored",
 )  # fmt: skip
 SHARES = (0.1, 0.25, 0.5)
+LEAST_HITS = 5
+"""Answers that sliding must retain for a ratio to it to mean something."""
 TUNED_ON = ("core", "locomo", "bfcl")
 
 Hits = list[tuple[str, float]]
@@ -104,7 +106,7 @@ def _cell(mine: Hits, sliding: Hits) -> str:
     assert mean is not None
     text = f"{mean.mean:.2f} [{mean.low:.2f}, {mean.high:.2f}]"
     times = ratio(np.array([hit for _, hit in mine]), np.array([hit for _, hit in sliding]), clusters)
-    if mine is sliding or times is None:
+    if mine is sliding or times is None or sum(hit for _, hit in sliding) < LEAST_HITS:
         return text
     return f"{text}, {times.mean:.2f} [{times.low:.2f}, {times.high:.2f}] ×"
 

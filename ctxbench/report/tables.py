@@ -9,7 +9,7 @@ from rich.table import Table
 
 from ctxbench.stats.intervals import Mean
 
-WIDTH = 160
+WIDTH = 200
 """Columns to assume where the output is no terminal."""
 
 

@@ -8,6 +8,7 @@ an invalid pair, a lost message, a context over the budget is what a run should 
 import asyncio
 import contextvars
 import importlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar, Generic, TypeVar
@@ -50,7 +51,7 @@ class SummaryWriter:
         return text
 
 
-class LibraryStrategy(EstimatorStrategy):
+class LibraryStrategy(EstimatorStrategy, ABC):
     """A strategy whose work another package does.
 
     A subclass names itself, its extra of ctxbench and the modules that it needs, and
@@ -79,8 +80,9 @@ class LibraryStrategy(EstimatorStrategy):
         except Exception as error:
             raise failure(self.extra, error) from error
 
+    @abstractmethod
     def _run(self, messages: list[Message], max_tokens: int) -> list[Message]:
-        raise NotImplementedError
+        """What the library makes of the messages."""
 
 
 class LibrarySummary(LibraryStrategy):
@@ -103,8 +105,9 @@ class LibrarySummary(LibraryStrategy):
             raise writer.failure
         return kept
 
+    @abstractmethod
     def _summarize(self, messages: list[Message], max_tokens: int, writer: SummaryWriter) -> list[Message]:
-        raise NotImplementedError
+        """The same, with `writer` as the library's model."""
 
 
 class Sent(Generic[T]):
