@@ -516,7 +516,7 @@ def wait_for_rows(tmp_path: Path, process: "subprocess.Popen[str]") -> Path:
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_an_interrupted_run_is_resumed_with_the_same_samples(run: Run, tmp_path: Path, how: signal.Signals) -> None:
-    settings = ["dataset.limit=24", "budget=[0.1,0.2,0.3,0.4]"]
+    settings = ["dataset.limit=14", "budget=[0.1,0.2]"]
     process = start(tmp_path, *settings)
     folder = wait_for_rows(tmp_path, process)
     process.send_signal(how)

@@ -18,7 +18,7 @@ from ctxbench.text.sentences import THAI_SPACE, split_sentences
 
 UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 """Scripts that write no spaces between words, as the inside of a `regex` set."""
-REMEMBERED = 32_768
+REMEMBERED = 16_384
 
 _WORD = regex.compile(
     rf"[{UNSPACED}]\p{{M}}*|[[\p{{L}}\p{{M}}\p{{N}}]--[{UNSPACED}]]+(?:[.:,/@'’\-_]+[[\p{{L}}\p{{M}}\p{{N}}]--[{UNSPACED}]]+)*",

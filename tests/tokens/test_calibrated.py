@@ -3,7 +3,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ctxbench.conversation.dataset import load_dataset
@@ -52,6 +52,7 @@ def test_features_of_many_are_those_of_each(many: list[str]) -> None:
 
 
 @given(texts)
+@example(["", "0", "00", "=JTZ\\\x9aÀ"])
 def test_a_batch_gives_what_each_text_gives_alone(many: list[str]) -> None:
     estimator = Calibrated()
     estimator.prepare(many)

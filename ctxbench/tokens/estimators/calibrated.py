@@ -68,7 +68,7 @@ class Calibrated(AdditiveEstimator):
                 f"estimator calibrated: no weights for {tokenizer!r}; known: {known}; fit some with calibrate"
             )
         self.profiles = loaded.profiles
-        self._letters = np.array(loaded.letters, dtype=np.float32) / 100
+        self._letters = np.array(loaded.letters, dtype=float) / 100
         self._weights = np.array(loaded.weights[tokenizer], dtype=np.float32)
         self._sizes: dict[str, int] = {}
         self.cached_size = self._cached_size  # type: ignore[assignment]
@@ -85,13 +85,19 @@ class Calibrated(AdditiveEstimator):
     def sizes_of_texts(self, texts: Sequence[str]) -> list[int]:
         """Thousandths of tokens of each text."""
         grouped, letters = features(texts)
-        profile = np.argmax(letters @ self._letters.T, axis=1)
+        profile = self._profile(letters)
         tokens = np.einsum("tf,tf->t", grouped, self._weights[profile])
         return [int(size) for size in np.rint(tokens * THOUSAND)]
 
     def profiles_of(self, texts: Sequence[str]) -> list[str]:
         """The profile that each text is taken for."""
-        return [self.profiles[index] for index in np.argmax(features(texts)[1] @ self._letters.T, axis=1)]
+        return [self.profiles[index] for index in self._profile(features(texts)[1])]
+
+    def _profile(self, letters: np.ndarray) -> np.ndarray:
+        """The profile that fits each text's letters best; rounded, so that a tie does not hang on the batch's size."""
+        scores = np.rint(1e6 * (letters.astype(float) @ self._letters.T))
+        best: np.ndarray = np.argmax(scores, axis=1)
+        return best
 
     def size_of_text(self, text: str) -> int:
         """Thousandths of tokens of one text."""
