@@ -48,6 +48,7 @@ DECISIONS = (
     "決め", "決まり", "確定", "にします", "変更",
     "결정", "확정", "하기로", "확인", "변경", "대신",
 )  # fmt: skip
+_MARKS_APART = str.maketrans(dict.fromkeys(set(string.punctuation) - {"'", "-"}, " "))
 _QUESTION_MARKS = frozenset("?？؟՞")
 _QUESTION_ENDS = ("か", "か。", "吗", "吗。", "嗎", "嗎。", "呢", "呢。")
 
@@ -61,7 +62,7 @@ class _Cues:
         self._phrases = [cue for cue in spaced if " " in cue]
         self._glued = [cue for cue in cues if _GLUED.search(cue)]
 
-    def stand_in(self, lower: str, words: frozenset[str]) -> bool:
+    def stand_in(self, lower: str, words: set[str]) -> bool:
         if not self._words.isdisjoint(words) or any(phrase in lower for phrase in self._phrases):
             return True
         return not lower.isascii() and any(cue in lower for cue in self._glued)
@@ -75,6 +76,6 @@ _RULE, _DECISION = _Cues(RULES), _Cues(DECISIONS)
 def cues(text: str) -> tuple[bool, bool, bool]:
     """Whether a text looks like a rule, like a decision, and like a question."""
     lower = text.lower()
-    words = frozenset(word.strip(string.punctuation) for word in lower.split())
+    words = set(lower.translate(_MARKS_APART).split())
     question = not _QUESTION_MARKS.isdisjoint(text) or text.rstrip().endswith(_QUESTION_ENDS)
     return _RULE.stand_in(lower, words), _DECISION.stand_in(lower, words), question
