@@ -11,7 +11,7 @@ def comparable(text: str) -> str:
     text = re.sub(r"results/(runs|sweeps)/\S+", "", text)
     text = re.sub(r"[0-9.]+, [0-9.]+ ms", "", text)
     text = re.sub(r"[ (]*[0-9.]+ s\)?$", "", text, flags=re.MULTILINE)
-    return re.sub(r"[ ─]+", " ", text)  # a column is as wide as its figures
+    return re.sub(r"[\s─]+", " ", text)  # a column is as wide as its figures, and what is below it is as wide
 
 
 @pytest.mark.parametrize("arguments", [arguments for arguments, _ in blocks()])
