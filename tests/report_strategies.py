@@ -119,7 +119,7 @@ def main(data: Path) -> None:
         "",
         "Share of probes whose answer still stands in the context, at a share of the conversation's tokens (o200k_base, "
         "exact check), 95 % interval clustered by conversation; then how many times what `sliding`, the newest messages "
-        "that fill the budget, retains on the same probes. No model. Written by `python -m tests.report_strategies`.",
+        f"that fill the budget, retains on the same probes (no ratio below {LEAST_HITS} answers). No model. Written by `python -m tests.report_strategies`.",
         "",
         f"The constants of `density` and `prune_words` were chosen on {', '.join(TUNED_ON)}; the others were not looked "
         "at. An interval over few conversations is wide: see the last line of each table.",
