@@ -9,12 +9,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from ctxbench.conversation.model import Conversation, Message, Probe
 
 ROOT = Path(__file__).parents[1]
 SHARED = ROOT.parent / "shared"
 DATA = Path(__file__).parent / "data"
+
+settings.register_profile("unhurried", deadline=None)  # a busy machine is no fault of the code
+settings.load_profile("unhurried")
 
 
 @pytest.fixture(scope="session")

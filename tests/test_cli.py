@@ -229,7 +229,7 @@ def test_a_sweep_compares_its_jobs(run: Run) -> None:
 
 @pytest.mark.parametrize("experiment", ["strategies", "rounds", "languages", "threshold"])
 def test_experiments_sweep_and_draw(run: Run, experiment: str) -> None:
-    quick = ["budget=0.25"] if experiment == "strategies" else []
+    quick = ["budget=0.25", "strategy=none,sliding,density"] if experiment == "strategies" else []  # README has all
     code, out, err = run(f"experiment={experiment}", "dataset.limit=2", "dataset.languages=[en]", *quick)
     assert (code, err) == (0, "")
     sweep = Path(out.strip().splitlines()[-1].removeprefix("sweep: "))
@@ -486,7 +486,7 @@ def test_other_storages_give_the_same_samples(run: Run, redis_url: str, storage:
 def test_workers_give_the_same_samples(run: Run) -> None:
     texts = []
     for workers in (1, 3):
-        folder = folder_of(run("dataset.limit=4", f"workers={workers}", "budget=[0.2,0.4]")[1])
+        folder = folder_of(run("dataset.limit=3", f"workers={workers}", "budget=[0.2,0.4]")[1])
         texts.append(re.sub(r'"latency_ms":[0-9.e-]+', "", (folder / "samples.jsonl").read_text()))
     assert texts[0] == texts[1]
 
@@ -516,7 +516,7 @@ def wait_for_rows(tmp_path: Path, process: "subprocess.Popen[str]") -> Path:
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_an_interrupted_run_is_resumed_with_the_same_samples(run: Run, tmp_path: Path, how: signal.Signals) -> None:
-    settings = ["dataset.limit=14", "budget=[0.1,0.2]"]
+    settings = ["dataset.limit=6", "budget=[0.1,0.2]"]
     process = start(tmp_path, *settings)
     folder = wait_for_rows(tmp_path, process)
     process.send_signal(how)

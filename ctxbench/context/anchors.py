@@ -40,7 +40,7 @@ def anchors(messages: Iterable[Message]) -> list[Anchor]:
             anchor = _anchor(clause)
             if not anchor.values and not cues(clause)[0]:
                 continue
-            main = max(anchor.subject, key=len, default="")
+            main = max(anchor.subject, key=lambda word: (len(word), word), default="")
             earlier = about.setdefault(main, [])
             for other in earlier[-LOOKED_AT:]:
                 if other in found and replaces(anchor, found[other]):

@@ -19,6 +19,8 @@ NUMBER, NAME = 6.0, 2.5
 """How many times a number and a name count."""
 SAID_AGAIN = 0.3
 """What is left of a word's worth once it stands in what is kept."""
+GRAIN = 2.0**16
+"""Logarithms are rounded to 1/GRAIN: sums of them are then exact, in any order and on any processor."""
 
 Weighted = dict[str, float]
 """Words, each once, and how many times they count."""
@@ -30,7 +32,7 @@ class Information:
     def __init__(self, texts: Iterable[Iterable[str]]) -> None:
         counts = Counter(chain.from_iterable(texts))
         total = max(1, counts.total())
-        self._bits = {key: math.log2(total / count) for key, count in counts.items()}
+        self._bits = {key: round(math.log2(total / count) * GRAIN) / GRAIN for key, count in counts.items()}
 
     def of(self, word: Word) -> float:
         """What one word tells."""

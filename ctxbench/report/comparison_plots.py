@@ -57,7 +57,8 @@ def plot_depths(frames: Mapping[str, "pd.DataFrame"], folder: Path, title: str) 
             for (y, x), value in np.ndenumerate(cells):
                 if not np.isnan(value):
                     colour = "white" if value < 0.6 else "black"
-                    axes.text(x, y, f"{100 * value:.0f}", ha="center", va="center", fontsize=8, color=colour)
+                    cell = axes.text(x, y, f"{100 * value:.0f}", ha="center", va="center", fontsize=8, color=colour)
+                    cell.set_in_layout(False)
             axes.set_xticks(range(DEPTHS), [f"{100 * place // DEPTHS}–" for place in range(DEPTHS)], fontsize=8)
             axes.set_yticks(range(len(budgets)), budgets)
             axes.set_title(label, fontsize=9)

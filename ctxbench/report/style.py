@@ -54,6 +54,7 @@ def save(figure: "Figure", folder: Path, name: str) -> list[Path]:
     for kind in ("png", "svg"):
         buffer = BytesIO()
         figure.savefig(buffer, format=kind, dpi=130, metadata={"Date": None} if kind == "svg" else None)
+        figure.set_layout_engine("none")  # the second file is laid out as the first one
         path = folder / f"{name}.{kind}"
         with write_atomic(path) as stream:
             stream.write(buffer.getvalue())

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from ctxbench.stats.intervals import proportion, quantile, ratio, ratios
+from ctxbench.stats.intervals import _draws, _places, proportion, quantile, ratio, ratios
 
 
 def test_a_proportion_and_its_counts() -> None:
@@ -112,6 +112,16 @@ def test_a_quantile_and_its_interval() -> None:
     single = quantile(values, ["a"] * 100, 0.95)
     assert single is not None
     assert math.isnan(single.low)
+
+
+@pytest.mark.parametrize(("n", "clusters"), [(1, 1), (2, 2), (37, 5), (400, 30)])
+@pytest.mark.parametrize("share", [0.05, 0.5, 0.95, 1.0])
+def test_quantiles_of_resamples_are_found_by_blocks_as_one_by_one(n: int, clusters: int, share: float) -> None:
+    index = np.random.default_rng(n).permutation(np.arange(n) % clusters)
+    drawn = _draws(clusters, 200, 3)
+    weights = np.cumsum(drawn[:, index], axis=1)
+    one_by_one = np.minimum((weights < share * weights[:, -1:]).sum(axis=1), n - 1)
+    assert _places(drawn, index, share).tolist() == one_by_one.tolist()
 
 
 def test_the_quantiles_interval_by_order_statistics_agrees_with_the_bootstrap(monkeypatch: pytest.MonkeyPatch) -> None:

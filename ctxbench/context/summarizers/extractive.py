@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from ctxbench.context.failures import CompressionFailed
+from ctxbench.context.information import GRAIN
 from ctxbench.context.summarizers.base import label
 from ctxbench.conversation.model import Message, content_text
 from ctxbench.text.sentences import split_sentences
@@ -99,14 +100,15 @@ def _cosine(shared: Any, theirs: Any, mine: Any) -> float:
 def _weighted(sentences: Sequence[str]) -> list[tuple[Any, Any]]:
     """TF-IDF of each sentence: its n-grams, as columns, and (1 + ln count) * (1 + ln((1 + sentences) / (1 + holders))).
 
-    As scikit-learn's `TfidfTransformer` gives it, whose checks would take longer than the rest.
+    As scikit-learn's `TfidfTransformer` gives it, whose checks would take longer than the rest,
+    but rounded to 1/GRAIN, so that no processor's way to add or to take logarithms decides a tie.
     """
     import numpy as np
 
     rows = _grams(sentences)
     holders = np.bincount(np.concatenate([columns for columns, _ in rows]), minlength=FEATURES)
     rarity = 1 + np.log((1 + len(rows)) / (1 + holders))
-    return [(columns, (1 + np.log(counts)) * rarity[columns]) for columns, counts in rows]
+    return [(columns, np.rint((1 + np.log(counts)) * rarity[columns] * GRAIN) / GRAIN) for columns, counts in rows]
 
 
 _remembered: dict[str, tuple[Any, Any]] = {}
