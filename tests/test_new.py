@@ -15,9 +15,10 @@ __all__ = ["run"]  # a fixture
 
 
 def outcome_of_its_test(folder: Path) -> "subprocess.CompletedProcess[str]":
+    settings = {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_my_first_one.py"],
-        cwd=folder, env=os.environ | {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
+        cwd=folder, env=os.environ | settings,
         capture_output=True, text=True, check=False,
     )  # fmt: skip
 

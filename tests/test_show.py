@@ -58,8 +58,7 @@ def rows_of(folder: Path, name: str) -> list[dict[str, Any]]:
 CORE = ("dataset.limit=2", "dataset.languages=[en]", "budget=[0.25,0.5]")
 
 
-@pytest.mark.parametrize("storage", ["memory", "sqlite"])
-@pytest.mark.parametrize("write_back", ["false", "true"])
+@pytest.mark.parametrize(("storage", "write_back"), [("memory", "false"), ("sqlite", "true")])
 def test_counts_and_verdicts_are_those_of_the_run(run: Run, show: Show, storage: str, write_back: str) -> None:
     folder = run(*CORE, f"storage={storage}", f"write_back={write_back}")
     before = {file.name: file.read_bytes() for file in folder.iterdir()}

@@ -99,8 +99,8 @@ def difference_table(names: Sequence[str], found: Sequence[tuple[str, Paired]], 
     """Each job against the first one, on the same probes, p adjusted over the jobs."""
     caption = (
         f"retained, each job minus {names[0]!r}, on the same probes and budgets. p: permutation of whole "
-        f"conversations, adjusted by Holm over the jobs. equivalent, not worse: within a margin of {margin}. smallest: "
-        "the difference that the data could show with 80 % power."
+        "conversations, adjusted by Holm over the jobs. verdict: by the interval, which is not adjusted; equivalent, "
+        f"not worse: within a margin of {margin}. smallest: the difference that the data could show with 80 % power."
     )
     table = new_table(f"differences from {names[0]}", caption)
     table.add_column("job", no_wrap=True)

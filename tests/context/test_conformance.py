@@ -98,7 +98,7 @@ LIBRARY_FAULTS = {
 }
 """What other people's strategies are known not to keep; a fault that is not told here fails the test."""
 
-examples = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+examples = settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 shares = st.floats(0.1, 0.9)
 
 

@@ -106,9 +106,11 @@ def _weighted(sentences: Sequence[str]) -> list[tuple[Any, Any]]:
     import numpy as np
 
     rows = _grams(sentences)
-    holders = np.bincount(np.concatenate([columns for columns, _ in rows]), minlength=FEATURES)
-    rarity = 1 + np.log((1 + len(rows)) / (1 + holders))
-    return [(columns, np.rint((1 + np.log(counts)) * rarity[columns] * GRAIN) / GRAIN) for columns, counts in rows]
+    columns, counts = (np.concatenate(parts) for parts in zip(*rows, strict=True))
+    rarity = 1 + np.log((1 + len(rows)) / (1 + np.bincount(columns, minlength=FEATURES)))
+    values = np.rint((1 + np.log(counts)) * rarity[columns] * GRAIN) / GRAIN
+    ends = np.cumsum([len(own) for own, _ in rows]).tolist()
+    return [(columns[start:end], values[start:end]) for start, end in zip([0, *ends], ends, strict=False)]
 
 
 _remembered: dict[str, tuple[Any, Any]] = {}
