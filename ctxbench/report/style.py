@@ -48,13 +48,14 @@ def plot_style() -> Iterator[None]:
 
 def save(figure: "Figure", folder: Path, name: str) -> list[Path]:
     """Write `<name>.png` and `<name>.svg`, each whole or not at all, and return their paths."""
-    from matplotlib import pyplot
+    from matplotlib import pyplot, rc_context
 
     paths = []
     for kind in ("png", "svg"):
         buffer = BytesIO()
         figure.savefig(buffer, format=kind, dpi=130, metadata={"Date": None} if kind == "svg" else None)
-        figure.set_layout_engine("none")  # the second file is laid out as the first one
+        with rc_context({"figure.constrained_layout.use": False}):
+            figure.set_layout_engine(None)  # the second file is laid out as the first one
         path = folder / f"{name}.{kind}"
         with write_atomic(path) as stream:
             stream.write(buffer.getvalue())

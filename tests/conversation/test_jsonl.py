@@ -11,7 +11,7 @@ from ctxbench.errors import CtxbenchError
 from tests.conversation.strategies import conversations
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.lists(conversations, max_size=4, unique_by=lambda one: one.id))
 def test_write_then_read_gives_the_same(tmp_path_factory: pytest.TempPathFactory, written: list[Conversation]) -> None:
     path = tmp_path_factory.mktemp("jsonl") / "some.jsonl"
