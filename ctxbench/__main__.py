@@ -92,7 +92,8 @@ def _one_line(error: Exception) -> str | None:
         return f"{where}{error.strerror or error}"
     module = type(error).__module__.partition(".")[0]
     if module in ("hydra", "omegaconf"):
-        return " ".join(str(error).split())
+        ours = "CtxbenchError raised while resolving interpolation: "
+        return " ".join(str(error).split()).removeprefix(ours)
     return None
 
 

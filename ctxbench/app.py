@@ -15,18 +15,20 @@ from omegaconf import DictConfig, OmegaConf
 from ctxbench.conversation.dataset import Dataset
 from ctxbench.conversation.model import conversation_to_dict
 from ctxbench.errors import CtxbenchError
+from ctxbench.files import append_lines
 from ctxbench.parts import Choices, build_dataset
 from ctxbench.plugins import named, register, with_implied
 from ctxbench.plugins import package_versions as plugin_versions
 from ctxbench.resources import configs_folder
 from ctxbench.runs.folder import RunFolder
 from ctxbench.runs.provenance import git_state, package_versions, sha256_of
+from ctxbench.sweep import JOB_ERROR, failed_jobs
 from ctxbench.tasks import estimation, retention
 
 TASKS = {"retention": retention, "estimation": estimation}
 
 _failures: list[Exception] = []
-"""What went wrong in the jobs of this process; raised through Hydra it would be printed twice."""
+"""What went wrong in a run that is no sweep; raised through Hydra it would be printed twice."""
 
 
 def run_app(arguments: list[str]) -> int:
@@ -34,13 +36,15 @@ def run_app(arguments: list[str]) -> int:
     os.environ["HYDRA_FULL_ERROR"] = "1"  # errors come here instead of being printed by Hydra
     _register_resolvers()
     register()
+    failed_jobs.clear()
     sys.argv = ["ctxbench", *with_implied(arguments)]
     hydra.main(version_base="1.3", config_path=str(configs_folder()), config_name="config")(_job)()
-    if not _failures:
-        return 0
-    if len(_failures) == 1:
+    if _failures:
         raise _failures.pop()
-    raise CtxbenchError(f"{len(_failures)} jobs of the sweep failed; the others are reported")
+    if failed_jobs:
+        count = f"{len(failed_jobs)} {'job' if len(failed_jobs) == 1 else 'jobs'}"
+        raise CtxbenchError(f"{count} of the sweep failed ({failed_jobs[0]} tells why); the others are reported")
+    return 0
 
 
 def composed(overrides: list[str]) -> tuple[DictConfig, Choices]:
@@ -56,6 +60,7 @@ def composed(overrides: list[str]) -> tuple[DictConfig, Choices]:
 
 def _register_resolvers() -> None:
     OmegaConf.register_new_resolver("run_folder", _run_folder, use_cache=True, replace=True)
+    OmegaConf.register_new_resolver("processes", _processes, replace=True)
 
 
 def _run_folder(resume: str | None, results: str) -> str:
@@ -64,18 +69,26 @@ def _run_folder(resume: str | None, results: str) -> str:
     return str(Path(results) / "runs" / f"{datetime.now():%Y-%m-%d_%H-%M-%S-%f}"[:-3])
 
 
+def _processes(jobs: object) -> int:
+    if not isinstance(jobs, int) or jobs < -1 or jobs == 0:
+        raise CtxbenchError(f"jobs is {jobs}; give 1 or more, or -1 for one on each core")
+    return jobs
+
+
 def _job(config: DictConfig) -> None:
     """One job; in a sweep, a failed one is said and the others go on."""
     hydra_config = HydraConfig.get()
     sweep = hydra_config.mode == RunMode.MULTIRUN
+    folder = _shown(hydra_config.runtime.output_dir)
     try:
-        run_experiment(config, dict(hydra_config.runtime.choices), _shown(hydra_config.runtime.output_dir), sweep=sweep)
+        run_experiment(config, dict(hydra_config.runtime.choices), folder, sweep=sweep)
     except Exception as error:
-        if sweep:
-            print(
-                f"ctxbench: job {hydra_config.job.num} ({hydra_config.job.override_dirname}): {error}", file=sys.stderr
-            )
-        _failures.append(error)
+        if not sweep:
+            _failures.append(error)
+            return
+        job = f"job {hydra_config.job.num} ({hydra_config.job.override_dirname})"
+        print(f"ctxbench: {job}: {error}", file=sys.stderr)
+        append_lines(folder / JOB_ERROR, f"{error}\n".encode())
 
 
 def _shown(folder: str) -> Path:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Iterator
+from multiprocessing import parent_process
 from typing import TypeVar
 
 Item = TypeVar("Item")
@@ -9,7 +10,7 @@ Item = TypeVar("Item")
 
 def track(items: Iterable[Item], total: int, label: str) -> Iterator[Item]:
     """Yield the items, showing how many of `total` are done and how long the rest may take."""
-    if not sys.stderr.isatty():
+    if not sys.stderr.isatty() or parent_process() is not None:  # several processes would draw over each other
         yield from items
         return
     from rich.console import Console

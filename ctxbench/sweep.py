@@ -15,13 +15,21 @@ from ctxbench.stats.retention import RetentionSummary
 MOST_PANELS = 6
 """Jobs that one plot can show side by side."""
 
+JOB_ERROR = "error.txt"
+"""In the folder of a job that failed: why. Jobs may run in other processes, so that only files tell of them."""
+
+failed_jobs: list[Path] = []
+"""The `error.txt` of each job that failed in the sweep of this process."""
+
 
 class ComparisonCallback(Callback):
     """Hydra calls this when all jobs have ended, whichever launcher ran them."""
 
     def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
         """Compare the runs that the sweep left."""
-        compare_sweep(Path(config.hydra.sweep.dir))
+        folder = Path(config.hydra.sweep.dir)
+        failed_jobs.extend(sorted(folder.glob(f"*/{JOB_ERROR}")))
+        compare_sweep(folder)
 
 
 def compare_sweep(folder: Path) -> None:

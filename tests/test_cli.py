@@ -229,9 +229,9 @@ def test_a_sweep_compares_its_jobs(run: Run) -> None:
 
 FEWER = {
     "strategies": ["budget=0.25", "strategy=none,sliding,density"],  # all of them make a block of the README
-    "rounds": [],
-    "languages": [],
-    "threshold": ["strategy.summarize_threshold=1,20"],
+    "rounds": ["jobs=1"],  # jobs of a few seconds are not worth another process
+    "languages": ["jobs=1"],
+    "threshold": ["jobs=1", "strategy.summarize_threshold=1,20"],
 }
 
 
@@ -325,6 +325,21 @@ def test_a_failing_job_does_not_stop_the_sweep(run: Run) -> None:
     assert code == 2
     assert "strategy.recent_messages is -1" in err
     assert "sweep of 1 jobs" in out
+
+
+def test_jobs_in_processes_of_their_own_give_the_same_rows(run: Run) -> None:
+    settings = ("-m", "strategy=smart", "strategy.recent_messages=4,-1", "dataset.limit=2", "dataset.languages=[th]")
+    rows = []
+    for jobs in ("jobs=1", "jobs=2"):
+        code, out, err = run(*settings, jobs)
+        assert code == 2
+        assert "1 job of the sweep failed" in err
+        sweep = Path(out.strip().splitlines()[-1].removeprefix("sweep: "))
+        assert "give 0 or more" in (sweep / "1" / "error.txt").read_text()
+        found = [json.loads(line) for line in (sweep / "0" / "contexts.jsonl").read_text().splitlines()]
+        rows.append([{name: value for name, value in row.items() if name != "latency_ms"} for row in found])
+    assert rows[0] == rows[1] != []
+    assert run(*settings, "jobs=0")[::2] == (2, "ctxbench: jobs is 0; give 1 or more, or -1 for one on each core\n")
 
 
 @pytest.mark.parametrize(
