@@ -81,7 +81,7 @@ def main() -> None:
 
 def _sizes(estimator: Calibrated, texts: list[str]) -> list[int]:
     estimator.prepare(texts)
-    return [estimator._sizes[text] for text in texts]
+    return [estimator._remembered[text] for text in texts]
 
 
 def _cell(context: float | None, message: float | None, limit: float) -> str:

@@ -64,14 +64,17 @@ def weight(word: Word) -> float:
     return NUMBER if word.is_number else NAME if word.is_name else 1.0
 
 
-def rough_keys(text: str) -> list[str]:
-    """Like `keys`, but ten times faster: words are what stands between spaces, where the script writes them."""
-    return list(keys(text)) if has_unspaced(text) else [_rough(word)[0] for word in text.split()]
+@lru_cache(REMEMBERED)
+def rough(text: str) -> tuple[tuple[str, ...], Weighted]:
+    """`keys` and `weighted` of a text, ten times faster: words are what stands between spaces.
 
-
-def roughly_weighted(text: str) -> Weighted:
-    """Like `weighted`, for `rough_keys`: every capital is a name's, at the beginning of a sentence too."""
-    return weighted(text) if has_unspaced(text) else dict(map(_rough, text.split()))
+    Where the script writes them, that is. Every capital is a name's, at the beginning of a
+    sentence too.
+    """
+    if has_unspaced(text):
+        return keys(text), weighted(text)
+    found = [_rough(word) for word in text.split()]
+    return tuple(key for key, _ in found), dict(found)
 
 
 @lru_cache(REMEMBERED)

@@ -23,8 +23,10 @@ def write_summary(summarizer: Summarizer, old: Sequence[Message], max_tokens: in
         raise CompressionFailed("error", str(error)) from error
     if not text or not text.strip():
         raise CompressionFailed("empty", f"the summarizer wrote nothing for {len(old)} messages")
-    replaced = estimator.estimate([Message("user", transcript(old))])
     written = estimator.estimate([Message("user", text)])
+    if written <= estimator.estimate(old):  # known message by message: most transcripts need not be counted
+        return text
+    replaced = estimator.estimate([Message("user", transcript(old))])
     if written > replaced:
         raise CompressionFailed("over_long", f"a summary of {written} tokens for {replaced} tokens of messages")
     return text

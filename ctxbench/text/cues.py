@@ -59,11 +59,16 @@ class _Cues:
     def __init__(self, cues: Iterable[str]) -> None:
         spaced = [cue.strip() for cue in cues if not _GLUED.search(cue)]
         self._words = frozenset(cue for cue in spaced if " " not in cue)
-        self._phrases = [cue for cue in spaced if " " in cue]
+        self._phrases: dict[str, list[str]] = {}  # by first word
+        for cue in spaced:
+            if " " in cue:
+                self._phrases.setdefault(cue.split()[0], []).append(cue)
         self._glued = [cue for cue in cues if _GLUED.search(cue)]
 
     def stand_in(self, lower: str, words: set[str]) -> bool:
-        if not self._words.isdisjoint(words) or any(phrase in lower for phrase in self._phrases):
+        if not self._words.isdisjoint(words):
+            return True
+        if any(phrase in lower for first in self._phrases.keys() & words for phrase in self._phrases[first]):
             return True
         return not lower.isascii() and any(cue in lower for cue in self._glued)
 

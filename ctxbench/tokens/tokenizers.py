@@ -9,9 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from ctxbench.conversation.model import Message, message_texts
-
-CACHED_CHARACTERS = 50_000_000
-"""Characters of text that a tokenizer remembers the counts of (about 200 MB at most)."""
+from ctxbench.tokens.remembered import Remembered
 
 CountBatch = Callable[[list[str]], list[int]]
 
@@ -39,25 +37,17 @@ class CachedTokenizer:
     def __init__(self, name: str, count_batch: CountBatch) -> None:
         self.name = name
         self._count_batch = count_batch
-        self._counts: dict[str, int] = {}
-        self._cached_characters = 0
+        self._counts = Remembered(lambda text: self.count_uncached([text])[0])
 
     def count(self, text: str) -> int:
         """Tokens of one string."""
-        return self.count_batch([text])[0]
+        return self._counts[text]
 
     def count_batch(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each string; those not seen before are counted in one batch."""
-        counts = self._counts
-        missing = list({text: None for text in texts if text not in counts})
-        if missing:
-            if self._cached_characters > CACHED_CHARACTERS:
-                counts = self._counts = {}
-                self._cached_characters = 0
-                missing = list(dict.fromkeys(texts))
-            counts.update(zip(missing, self.count_uncached(missing), strict=True))
-            self._cached_characters += sum(map(len, missing))
-        return [counts[text] for text in texts]
+        if missing := self._counts.unknown(texts):
+            self._counts.remember(missing, self.count_uncached(missing))
+        return [self._counts[text] for text in texts]
 
     def count_uncached(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each string, counted afresh; for timing."""

@@ -68,11 +68,13 @@ def test_no_text_is_counted_twice() -> None:
 
 
 def test_the_cache_forgets_before_it_grows_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ctxbench.tokens.tokenizers.CACHED_CHARACTERS", 10)
+    monkeypatch.setattr("ctxbench.tokens.remembered.CHARACTERS", 10)
     tokenizer = CachedTokenizer("lengths", lambda texts: [len(text) for text in texts])
     assert tokenizer.count_batch(["a" * 20, "b"]) == [20, 1]
     assert tokenizer.count_batch(["b", "c", "a" * 20]) == [1, 1, 20]
-    assert len(tokenizer._counts) == 3
+    assert sum(map(len, tokenizer._counts)) == 22
+    assert tokenizer.count_batch(["d"]) == [1]
+    assert list(tokenizer._counts) == ["d"]
 
 
 def test_a_folder_with_a_tokenizer_json_loads_through_transformers(tmp_path: Path) -> None:

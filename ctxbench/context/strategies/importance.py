@@ -8,7 +8,7 @@ being recent, and by what it shares with the latest user message.
 from collections.abc import Mapping, Sequence
 
 from ctxbench.context.draft import Draft
-from ctxbench.context.information import Information, rough_keys, roughly_weighted
+from ctxbench.context.information import Information, rough
 from ctxbench.context.strategies.budget import BudgetStrategy
 from ctxbench.context.units import last_user
 from ctxbench.conversation.model import Message, message_texts
@@ -38,19 +38,21 @@ class Importance(BudgetStrategy):
 
     def _scores(self, draft: Draft) -> list[float]:
         texts = ["\n".join(message_texts(message)[1:]) for message in draft.messages]
-        measure = Information(map(rough_keys, texts))
+        read = [rough(text) for text in texts]
+        measure = Information(keys for keys, _ in read)
         latest = last_user(draft.messages)
-        asked = measure.bits(roughly_weighted(texts[latest])) if latest is not None else {}
+        asked = measure.bits(read[latest][1]) if latest is not None else {}
+        all_asked = max(1.0, sum(asked.values()))
         replied = _last_reply(draft.messages)
         densities, marks = [], []
         for number, unit in enumerate(draft.units):
             bits: dict[str, float] = {}
             for index in unit:
-                bits |= measure.bits(roughly_weighted(texts[index]))
+                bits |= measure.bits(read[index][1])
             densities.append(sum(bits.values()) / max(1, draft.size(unit)))
             is_open = replied[draft.messages[unit[0]].role] < unit[-1]
             rule, decision, question = (any(found) for found in zip(*(cues(texts[i]) for i in unit), strict=True))
-            shared = sum(value for key, value in asked.items() if key in bits) / max(1.0, sum(asked.values()))
+            shared = sum(asked[key] for key in asked.keys() & bits.keys()) / all_asked
             recent = (number + 1) / len(draft.units)
             marks.append(self._mark(rule, decision, question and is_open, recent, shared))
         mean = sum(densities) / max(1, len(densities))

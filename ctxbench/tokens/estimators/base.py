@@ -7,13 +7,10 @@ that a growing conversation costs the new message only. Exact counts are `tokeni
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from typing import Protocol
 
 from ctxbench.conversation.model import Message, message_texts
-
-CACHED_TEXTS = 65_536
-"""How many texts an estimator remembers the size of."""
+from ctxbench.tokens.remembered import Remembered
 
 
 class Estimator(Protocol):
@@ -37,8 +34,9 @@ class AdditiveEstimator(ABC):
     """Size added for each tool call."""
 
     def __init__(self) -> None:
-        self.cached_size = lru_cache(CACHED_TEXTS)(self.size_of_text)
-        """`size_of_text`, which remembers the last texts."""
+        self._remembered = Remembered(self.size_of_text)
+        self.cached_size = self._remembered.__getitem__
+        """`size_of_text`, counted once for each text."""
 
     @abstractmethod
     def size_of_text(self, text: str) -> int:

@@ -70,17 +70,13 @@ class Calibrated(AdditiveEstimator):
         self.profiles = loaded.profiles
         self._letters = np.array(loaded.letters, dtype=float) / 100
         self._weights = np.array(loaded.weights[tokenizer], dtype=np.float32)
-        self._sizes: dict[str, int] = {}
-        self.cached_size = self._cached_size  # type: ignore[assignment]
 
     def prepare(self, texts: Sequence[str]) -> None:
         """Estimate texts in batches, so that asking for each is a look-up."""
-        missing = list({text: None for text in texts if text not in self._sizes})
-        if len(self._sizes) + len(missing) > 1_000_000:
-            self._sizes.clear()
+        missing = self._remembered.unknown(texts)
         for start in range(0, len(missing), BATCH):
             batch = missing[start : start + BATCH]
-            self._sizes.update(zip(batch, self.sizes_of_texts(batch), strict=True))
+            self._remembered.remember(batch, self.sizes_of_texts(batch))
 
     def sizes_of_texts(self, texts: Sequence[str]) -> list[int]:
         """Thousandths of tokens of each text."""
@@ -106,8 +102,3 @@ class Calibrated(AdditiveEstimator):
     def tokens(self, size: int) -> int:
         """The sum, rounded to the nearest token."""
         return (size + THOUSAND // 2) // THOUSAND
-
-    def _cached_size(self, text: str) -> int:
-        if text not in self._sizes:
-            self.prepare([text])
-        return self._sizes[text]
