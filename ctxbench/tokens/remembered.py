@@ -19,6 +19,7 @@ class Remembered(dict[str, int]):
         self._characters = 0
 
     def __missing__(self, text: str) -> int:
+        """The size of a text that was not counted yet."""
         size = self._size_of(text)
         self.remember([text], [size])
         return size
