@@ -34,9 +34,10 @@ class Information:
         total = max(1, counts.total())
         self._bits = {key: round(math.log2(total / count) * GRAIN) / GRAIN for key, count in counts.items()}
 
-    def of(self, word: Word) -> float:
-        """What one word tells."""
-        return self._bits[word.key] * weight(word)
+    def each(self, text: str) -> list[float]:
+        """What each word of a text tells, in its order."""
+        bits = self._bits
+        return [bits[key] * times for key, times in zip(keys(text), _weights(text), strict=True)]
 
     def bits(self, some: Weighted) -> dict[str, float]:
         """What each of some words tells."""
@@ -48,6 +49,11 @@ class Information:
 def keys(text: str) -> tuple[str, ...]:
     """The words of a text, as they are counted."""
     return tuple(word.key for word in words(text))
+
+
+@lru_cache(REMEMBERED)
+def _weights(text: str) -> tuple[float, ...]:
+    return tuple(map(weight, words(text)))
 
 
 @lru_cache(REMEMBERED)

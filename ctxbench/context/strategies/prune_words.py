@@ -30,19 +30,19 @@ class Candidates:
         self.message: list[int] = []
         self.place: list[int] = []
         measure = Information(keys(text) for message in draft.messages for text in message_texts(message)[1:])
-        said: set[str] = set()
-        sizes: dict[str, int] = {}
+        sizes: dict[str, int] = {}  # of the words that were said
         for number, unit in enumerate(draft.units):
             for index in [] if draft.has(unit) else unit:
                 text = content_text(draft.messages[index])
-                here = words(text)
-                own = []
-                for word in here:
-                    own.append(measure.of(word) * (SAID_AGAIN if word.key in said else 1.0))
-                    said.add(word.key)
-                    if word.key not in sizes:
-                        sizes[word.key] = max(1, draft.meter.text_size(f" {text[word.start : word.end]}"))
-                self.size += [sizes[word.key] for word in here]
+                here = keys(text)
+                own = measure.each(text)
+                for place, key in enumerate(here):
+                    if key in sizes:
+                        own[place] *= SAID_AGAIN
+                        continue
+                    word = words(text)[place]
+                    sizes[key] = max(1, draft.meter.text_size(f" {text[word.start : word.end]}"))
+                self.size += map(sizes.__getitem__, here)
                 beside = map(max, [0.0, *own], [*own[1:], 0.0])
                 self.worth += [mine + BESIDE * most for mine, most in zip(own, beside, strict=False)]
                 self.unit += [number] * len(here)
@@ -64,16 +64,31 @@ class PruneWords(BudgetStrategy):
         words_of = Candidates(draft)
         ranked = words_of.best_first()
         count = _affordable(draft, words_of, ranked)
+        tries: list[tuple[int, int]] = []
         while count > 0:
-            places: dict[int, set[int]] = {}
-            for one in ranked[:count]:
-                places.setdefault(words_of.message[one], set()).add(words_of.place[one])
-            spans = {index: _spans(draft.messages[index], kept) for index, kept in places.items()}
-            shown = shortened(draft, {words_of.unit[one] for one in ranked[:count]}, spans)
+            shown = _shown(draft, words_of, ranked[:count])
             if draft.put(shown):
                 return
-            size = draft.meter.size(list(shown.values()))
-            count = min(count - 1, int(count * draft.room / size))
+            tries.append((count, draft.meter.size(list(shown.values()))))
+            count -= max(1, int((tries[-1][1] - draft.room) / _cost(tries)))
+
+
+def _shown(draft: Draft, found: Candidates, chosen: Sequence[int]) -> dict[int, Message]:
+    places: dict[int, set[int]] = {}
+    for one in chosen:
+        places.setdefault(found.message[one], set()).add(found.place[one])
+    spans = {index: _spans(draft.messages[index], kept) for index, kept in places.items()}
+    return shortened(draft, {found.unit[one] for one in chosen}, spans)
+
+
+def _cost(tries: Sequence[tuple[int, int]]) -> float:
+    """The size of one of the last words, from the tries so far (counts of words, sizes); it is less than the mean."""
+    count, size = tries[-1]
+    mean = size / count
+    if len(tries) == 1:
+        return mean
+    more, larger = tries[-2]
+    return min(mean, max(mean / 2, (larger - size) / (more - count)))
 
 
 def _affordable(draft: Draft, found: Candidates, ranked: Sequence[int]) -> int:
