@@ -7,6 +7,7 @@ says what a better one said already is left out. Those that fit are given in the
 original order, each message's behind its role. The same messages give the same summary.
 """
 
+from collections import deque
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -26,6 +27,8 @@ REDUNDANT = 0.6
 """Cosine similarity from which a sentence counts as said already."""
 TELLTALE = 12
 """Sentences are compared when they share one of their heaviest n-grams: others are not that similar."""
+LOOKED_AT = 16
+"""Chosen sentences with the same telltale n-gram that a new one is compared with, the last ones."""
 
 
 class ExtractiveSummarizer:
@@ -70,7 +73,7 @@ def _choose(sentences: list[str], costs: list[int], room: int) -> list[int]:
     weighted = _weighted(sentences)
     worth = np.array([values.sum() for _, values in weighted]) / np.asarray(costs)
     chosen: list[int] = []
-    holders: dict[int, list[int]] = {}  # telltale n-gram -> chosen sentences
+    holders: dict[int, deque[int]] = {}  # telltale n-gram -> chosen sentences
     dense = np.zeros(FEATURES)
     least = min(costs)
     for position in map(int, np.argsort(-worth, kind="stable")):
@@ -88,7 +91,7 @@ def _choose(sentences: list[str], costs: list[int], room: int) -> list[int]:
             room -= costs[position]
             chosen.append(position)
             for column in telltale:
-                holders.setdefault(column, []).append(position)
+                holders.setdefault(column, deque(maxlen=LOOKED_AT)).append(position)
     return chosen
 
 
