@@ -229,15 +229,16 @@ def test_a_sweep_compares_its_jobs(run: Run) -> None:
 
 FEWER = {
     "strategies": ["budget=0.25", "strategy=none,sliding,density"],  # all of them make a block of the README
-    "rounds": ["jobs=1"],  # jobs of a few seconds are not worth another process
-    "languages": ["jobs=1"],
-    "threshold": ["jobs=1", "strategy.summarize_threshold=1,20"],
+    "rounds": [],
+    "languages": [],
+    "threshold": ["strategy.summarize_threshold=1,20"],
 }
 
 
 @pytest.mark.parametrize("experiment", FEWER)
 def test_experiments_sweep_and_draw(run: Run, experiment: str) -> None:
-    code, out, err = run(f"experiment={experiment}", "dataset.limit=2", "dataset.languages=[en]", *FEWER[experiment])
+    settings = ("jobs=1", "dataset.limit=2", "dataset.languages=[en]", *FEWER[experiment])
+    code, out, err = run(f"experiment={experiment}", *settings)
     assert (code, err) == (0, "")
     sweep = Path(out.strip().splitlines()[-1].removeprefix("sweep: "))
     pictures = {file.name for file in sweep.glob("*.png")}
@@ -327,14 +328,18 @@ def test_a_failing_job_does_not_stop_the_sweep(run: Run) -> None:
     assert "sweep of 1 jobs" in out
 
 
-def test_jobs_in_processes_of_their_own_give_the_same_rows(run: Run) -> None:
+def test_jobs_in_processes_of_their_own_give_the_same_rows(run: Run, tmp_path: Path) -> None:
     settings = ("-m", "strategy=smart", "strategy.recent_messages=4,-1", "dataset.limit=2", "dataset.languages=[th]")
+    apart = tmp_path / "apart"
+    apart.mkdir()
+    process = start(apart, *settings, "jobs=2")  # not here: processes for jobs live on, in the folder they began in
+    out, err = process.communicate()
     rows = []
-    for jobs in ("jobs=1", "jobs=2"):
-        code, out, err = run(*settings, jobs)
+    for code, shown, told in ((process.returncode, out, err), run(*settings)):
         assert code == 2
-        assert "1 job of the sweep failed" in err
-        sweep = Path(out.strip().splitlines()[-1].removeprefix("sweep: "))
+        assert "1 job of the sweep failed" in told
+        assert "sweep of 1 jobs" in shown
+        (sweep,) = (apart if shown is out else tmp_path).glob("results/sweeps/*")
         assert "give 0 or more" in (sweep / "1" / "error.txt").read_text()
         found = [json.loads(line) for line in (sweep / "0" / "contexts.jsonl").read_text().splitlines()]
         rows.append([{name: value for name, value in row.items() if name != "latency_ms"} for row in found])
