@@ -94,6 +94,8 @@ def _one_line(error: Exception) -> str | None:
     if module in ("hydra", "omegaconf"):
         ours = "CtxbenchError raised while resolving interpolation: "
         return " ".join(str(error).split()).removeprefix(ours)
+    if module == "joblib":  # its TerminatedWorkerError
+        return "a process of the sweep was killed, perhaps for want of memory; finished jobs are kept; try jobs=1"
     return None
 
 

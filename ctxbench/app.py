@@ -88,7 +88,7 @@ def _job(config: DictConfig) -> None:
             return
         job = f"job {hydra_config.job.num} ({hydra_config.job.override_dirname})"
         print(f"ctxbench: {job}: {error}", file=sys.stderr)
-        append_lines(folder / JOB_ERROR, f"{error}\n".encode())
+        append_lines(folder / JOB_ERROR, f"{error}\n".encode(errors="backslashreplace"))
 
 
 def _shown(folder: str) -> Path:

@@ -328,6 +328,18 @@ def test_a_failing_job_does_not_stop_the_sweep(run: Run) -> None:
     assert "sweep of 1 jobs" in out
 
 
+def test_a_killed_process_of_a_sweep_is_one_line(tmp_path: Path) -> None:
+    process = start(tmp_path, "-m", "strategy=density,anchored", "jobs=2")
+    wait_for_rows(tmp_path, process, "results/sweeps/*/*/done.jsonl")
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    workers = [pid for pid in children if "LokyProcess" in Path(f"/proc/{pid}/cmdline").read_text()]
+    os.kill(int(workers[0]), signal.SIGKILL)
+    _, err = process.communicate()
+    assert process.returncode == 2
+    assert err.endswith("finished jobs are kept; try jobs=1\n")
+    assert "Traceback" not in err
+
+
 def test_jobs_in_processes_of_their_own_give_the_same_rows(run: Run, tmp_path: Path) -> None:
     settings = ("-m", "strategy=smart", "strategy.recent_messages=4,-1", "dataset.limit=2", "dataset.languages=[th]")
     apart = tmp_path / "apart"
@@ -528,9 +540,9 @@ def start(tmp_path: Path, *arguments: str) -> "subprocess.Popen[str]":
     )  # fmt: skip
 
 
-def wait_for_rows(tmp_path: Path, process: "subprocess.Popen[str]") -> Path:
-    for _ in range(600):
-        for done in tmp_path.glob("results/runs/*/done.jsonl"):
+def wait_for_rows(tmp_path: Path, process: "subprocess.Popen[str]", pattern: str = "results/runs/*/done.jsonl") -> Path:
+    for _ in range(2000):
+        for done in tmp_path.glob(pattern):
             if done.stat().st_size:
                 return done.parent
         assert process.poll() is None
